@@ -38,6 +38,7 @@ import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './it
 import { mapFromText } from './maps.ts'
 import { Reviver } from './revive.ts'
 import {
+  checkpointNotes,
   dumpedOf,
   itemsOf,
   namespace,
@@ -254,7 +255,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         messages,
         notes: [
           ...(first === undefined ? [] : [{ type: 'retraction' as const, from: first, to: session.len }]),
-          noteOf({
+          ...checkpointNotes({
             type: 'checkpoint',
             ns,
             id: checkpoint.id,
@@ -479,7 +480,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   #thread(session: Session): Thread {
-    const thread = this.#threads.get(session) ?? new Thread(session)
+    const thread = this.#threads.get(session) ?? new Thread(session, this.#channel)
     this.#threads.set(session, thread)
     return thread.update()
   }
@@ -639,10 +640,10 @@ const notesAgain = (
   pruned: readonly string[],
   remaining: readonly StoredCheckpoint[],
 ): readonly ApplicationNote[] => {
-  const notes = remaining.map(({ id, parent, rest, metadata, values, versions }, index) => {
+  const notes = remaining.flatMap(({ id, parent, rest, metadata, values, versions }, index) => {
     const base = remaining[index - 1]
     const noted = [...values].map(([channel, value]) => [channel, noteAgain(value, base?.values.get(channel))])
-    return noteOf({
+    return checkpointNotes({
       type: 'checkpoint',
       ns,
       id,

@@ -2,7 +2,7 @@
 import { hasField, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import type { ApplicationNote, Note } from 'indelible/internal/notes'
 import type { Session, SessionReader } from 'indelible/session'
-import { RecentMap } from 'indelible/internal/sequence'
+import { countWhile, RecentMap } from 'indelible/internal/sequence'
 import { textOf, type Item, type ItemRef } from './items.ts'
 import { mapChanges, withChanges, type MapChange } from './maps.ts'
 
@@ -82,6 +82,15 @@ type ThreadNote =
       /** The versions of these values. */
       readonly versions: { readonly [channel: string]: string | number }
     }
+  /** The values of a checkpoint that have texts, apart: an erasure of such a text leaves the checkpoint and its messages. */
+  | {
+      readonly type: 'texts'
+      readonly ns: string
+      readonly id: string
+      readonly base: string | null
+      readonly values: { readonly [channel: string]: NotedValue }
+      readonly versions: { readonly [channel: string]: string | number }
+    }
   | {
       readonly type: 'writes'
       readonly ns: string
@@ -92,6 +101,31 @@ type ThreadNote =
     }
   /** `again`: the remaining checkpoints of the namespace follow, none of which needs an earlier note. */
   | { readonly type: 'prune'; readonly ns: string; readonly ids: readonly string[]; readonly again?: true }
+
+type NotedValues = Extract<ThreadNote, { readonly type: 'checkpoint' | 'texts' }>
+
+/** The notes of a checkpoint: one of it, and one of those of its values that have texts. */
+export const checkpointNotes = (
+  content: Extract<ThreadNote, { type: 'checkpoint' }>,
+): readonly [ApplicationNote, ...ApplicationNote[]] => {
+  const { ns, id, base } = content
+  const [values, texts] = [{ ...content.values }, { ...content.values }]
+  for (const [channel, value] of Object.entries(content.values)) {
+    if (hasText(value)) delete values[channel]
+    else delete texts[channel]
+  }
+  const versionsOf = (noted: object): { readonly [channel: string]: string | number } =>
+    Object.fromEntries(Object.entries(content.versions).filter(([channel]) => Object.hasOwn(noted, channel)))
+  const checkpoint = noteOf({ ...content, values, versions: versionsOf(values) })
+  if (Object.keys(texts).length === 0) return [checkpoint]
+  return [checkpoint, noteOf({ type: 'texts', ns, id, base, values: texts, versions: versionsOf(texts) })]
+}
+
+/** Whether an erasure can find a text in a value. `null`, a boolean and a small number are none. */
+const hasText = (value: NotedValue): boolean => {
+  if (hasField(value, 'whole')) return !/^(?:null|true|false|\d{1,3})$/.test(value.whole[1])
+  return hasField(value, 'map') || (hasField(value, 'add') && value.add.some((ref) => typeof ref === 'string'))
+}
 
 export const noteOf = (content: ThreadNote): ApplicationNote => ({
   type: 'application',
@@ -109,10 +143,13 @@ export class Thread {
   readonly #versions = new Map<string, Map<string, Map<string | number, Value>>>()
   readonly #lists: ListCache = new RecentMap(8)
   readonly #maps: MapCache = new RecentMap(8)
+  /** The channel of the conversation. */
+  readonly #channel: string
   #notes = 0
 
-  constructor(session: Session) {
+  constructor(session: Session, channel = 'messages') {
     this.session = session
+    this.#channel = channel
   }
 
   /** Read the notes added since the last call. */
@@ -167,23 +204,64 @@ export class Thread {
     return version === undefined ? undefined : this.#versions.get(ns)?.get(channel)?.get(version)
   }
 
+  /**
+   * The value that a channel had before, where its note was erased: that of its version, if another note has it; the
+   * conversation also from the record, which has it after each append. Undefined if it cannot be known.
+   */
+  #lost({ ns, base, versions }: NotedValues, channel: string, value: NotedValue): Value | undefined {
+    const isSame = hasField(value, 'same')
+    if (base === null || !(isSame || (hasField(value, 'keep') && value.keep > 0))) return undefined
+    const known = isSame ? this.valueAt(ns, channel, ownField(versions, channel)) : undefined
+    if (known !== undefined || ns !== '' || channel !== this.#channel) return known
+    // Those of later lists: that of this note, or of the writes for the checkpoint that it continues.
+    const lists = isSame
+      ? [...this.writesOf(ns, base).values()].map(({ value: written }) =>
+          written.kind === 'list' ? written.add.map(({ ref }) => ref) : [],
+        )
+      : [value.add]
+    const later = new Set(lists.flat().map((ref) => (typeof ref === 'string' ? undefined : ref.m)))
+    const add = this.#conversationAfter(this.#notes).flatMap((m) => (later.has(m) ? [] : [{ ref: { m }, text: undefined }])) // oxfmt-ignore
+    if (add.length === 0) return undefined
+    return { kind: 'list', base: undefined, keep: 0, add, isSnapshot: false, cached: this.#lists }
+  }
+
+  /** The positions of the conversation as it was after a number of notes. */
+  #conversationAfter(notes: number): readonly number[] {
+    const size = this.session.len + this.session.notes().length
+    const before = countWhile(size, (at) => (this.session.at({ size: at })?.notes.length ?? 0) < notes)
+    const conversation = this.session.at({ size: before })?.conversation
+    return Array.from({ length: conversation?.length ?? 0 }, (_, at) => conversation?.positionAt(at) as number)
+  }
+
+  #valuesIn(noted: NotedValues): Map<string, Value> {
+    const { ns } = noted
+    const base = noted.base === null ? undefined : this.checkpoints.get(ns)?.get(noted.base)
+    const values = new Map<string, Value>()
+    const versions = mapIn(this.#versions, ns)
+    for (const [channel, value] of Object.entries(noted.values)) {
+      const read = hasField(value, 'at')
+        ? this.valueAt(ns, channel, value.at)
+        : valueIn(value, base?.values.get(channel) ?? this.#lost(noted, channel, value), this.#lists, this.#maps)
+      if (read === undefined) continue
+      values.set(channel, read)
+      const version = ownField(noted.versions, channel)
+      if (version !== undefined) mapIn(versions, channel).set(version, read)
+    }
+    return values
+  }
+
   #read(noted: ThreadNote): void {
     if (noted.type === 'checkpoint') {
-      const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
       const { ns, id, rest, metadata } = noted
-      const values = new Map<string, Value>()
-      const versions = mapIn(this.#versions, ns)
-      for (const [channel, value] of Object.entries(noted.values)) {
-        const read = hasField(value, 'at')
-          ? this.valueAt(ns, channel, value.at)
-          : valueIn(value, base?.values.get(channel), this.#lists, this.#maps)
-        if (read === undefined) continue
-        values.set(channel, read)
-        const version = ownField(noted.versions, channel)
-        if (version !== undefined) mapIn(versions, channel).set(version, read)
-      }
+      const values = this.#valuesIn(noted)
       const parent = noted.parent ?? undefined
       mapIn(this.checkpoints, ns).set(id, { ns, id, parent, rest, metadata, values, versions: noted.versions })
+    } else if (noted.type === 'texts') {
+      const there = mapIn(this.checkpoints, noted.ns)
+      const stored = there.get(noted.id)
+      if (stored === undefined) return
+      const values = new Map([...stored.values, ...this.#valuesIn(noted)])
+      there.set(noted.id, { ...stored, values, versions: { ...stored.versions, ...noted.versions } })
     } else if (noted.type === 'writes') {
       const there = mapIn(mapIn(this.#writes, noted.ns), noted.id)
       const base = this.checkpoint(noted.ns, noted.id)
@@ -233,6 +311,7 @@ const valueIn = (
     const continued = base?.kind === 'map' && ownField(noted, 'fromEmpty') !== true ? base : undefined
     return { kind: 'map', base: continued, changes: noted.map, cached: maps }
   }
+  if (noted.keep > 0 && base?.kind !== 'list') return undefined // the note with its beginning was erased
   return {
     kind: 'list',
     base: base?.kind === 'list' ? base : undefined,

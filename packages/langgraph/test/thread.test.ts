@@ -54,7 +54,11 @@ it('each checkpoint has its values: whole, as those before it, of an earlier ver
       checkpoint('4', { l: { at: 1 }, b: { at: '1' }, a: { at: 9 } }, { versions: { l: 1 } }),
       checkpoint('5', { l: { keep: 1, add: ['5'], snapshot: true } }, { base: '2', versions: { l: 3 } }),
       checkpoint('6', { l: { keep: 1, add: [] } }, { base: '4' }),
-      checkpoint('7', { l: { keep: 5, add: ['7'] }, a: { keep: 1, add: ['8'] } }, { base: '1' }),
+      checkpoint(
+        '7',
+        { l: { keep: 5, add: ['7'] }, a: { keep: 0, add: ['8'] }, b: { keep: 1, add: ['9'] } },
+        { base: '1' },
+      ),
       checkpoint('x', { a: { same: true }, l: { at: 1 } }, { ns: 'child', base: '1' }),
     ]),
   ).update()
