@@ -107,7 +107,7 @@ export class Logs {
     return left(there === undefined ? { _tag: 'NoSuchLog', id: log.id } : { _tag: 'LogExists', id: to })
   }
 
-  /** Remove a log, but not its rows, and return its segment. */
+  /** Remove a log with its lease and operations, but not its rows, and return its segment. */
   async remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Answer<number> {
     return this.#db.transaction(async (query): Answer<number> => {
       const s = this.#db.schema
@@ -125,7 +125,8 @@ export class Logs {
       }
       const [segment] = await query(
         `with gone as (delete from ${s}.log where scope = $1::text and id = $2::text returning key),
-         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone))
+         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone)),
+         forgotten as (delete from ${s}.operation where scope = $1::text and log in (select key from gone))
          update ${s}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
         [scope, id],
       )
