@@ -1,5 +1,5 @@
 import { createSession, faultMessage, memoryStore, openSession, orThrow, user, verifySession } from 'indelible'
-import { copySession, createFork, exportSession, eraseMessages } from 'indelible/session'
+import { copySession, createFork, exportSession, eraseMessages, findMessages, readRange } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -1241,6 +1241,33 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     for (const table of ['log', 'segment', 'row', 'operation'])
       expect(await sql(`select count(*)::int as left from ${quoted(schema)}.${table}`)).toEqual([{ left: 0 }])
     await done(store.close())
+  })
+
+  it('reports a session as missing, not as damaged, if another handle removes it while it is read', async () => {
+    const schema = fresh()
+    const [store, other] = [await open({ schema }), await open({ schema })]
+    const reads: readonly ((from: Store, id: string) => TaskEither<{ readonly _tag: string }, unknown>)[] = [
+      (from, id) => openSession(from, id),
+      (from, id) => findMessages(from, id, { matching: /text/ }),
+      (from, id) => readRange(from, id),
+      (from, id) => eraseMessages(from, id, [0], { reason: 'asked to' }),
+      (from, id) => copySession(from, memoryStore(), id),
+      (from, id) => verifySession(from, id),
+    ]
+    for (const [index, read] of reads.entries()) {
+      const id = `session ${index}`
+      await createSession(store, { id, messages: [user('a text that is stored as a block '.repeat(200))] })
+      const removing: Store = {
+        ...store,
+        getBlocks: (ids) =>
+          storeTask(async () => {
+            await done(other.remove(id))
+            return store.getBlocks(ids)()
+          }, 'store.getBlocks'),
+      }
+      expect(await read(removing, id)()).toEqual(left({ _tag: 'NoSuchLog', id }))
+    }
+    await Promise.all([done(store.close()), done(other.close())])
   })
 
   it('deletes operations whose log is missing in a repair, and no others', async () => {
