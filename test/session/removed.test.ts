@@ -64,8 +64,9 @@ it.each(cases)('$name of a session that is removed before `$call` is NoSuchLog',
   expect(answer).toMatchObject({ _tag: 'Left', left: { _tag: 'NoSuchLog', id: 'a' } })
 })
 
-// `readRange` reads a session without its description, so it can't tell another one.
-it.each(cases.filter(({ name }) => name !== 'readRange'))(
+// `readRange` reads a session without its description, so it can't tell another one. The memory driver throws if it is
+// asked for nodes that it lacks, as `verifySession` does here before it looks for the log again.
+it.each(cases.filter(({ name, call }) => name !== 'readRange' && !(name === 'verifySession' && call === 'read')))(
   '$name of a session that is removed and created again before `$call` reads the new one',
   async ({ call, read }) => {
     const { store, isChanged } = await changedBefore(call, async (bare) => {

@@ -196,7 +196,7 @@ const pieceOf = async (store: Store, id: string, from: number, to: number): Prom
   if (isLeft(rows)) return rows
   const nodes = await store.nodes(
     id,
-    rows.right.map((_, offset) => from + offset), // fewer if another log was created meanwhile
+    Array.from({ length: to - from }, (_, offset) => from + offset),
   )()
   return isLeft(nodes) ? nodes : right({ rows: rows.right, nodes: nodes.right })
 }
