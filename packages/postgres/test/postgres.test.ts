@@ -1243,6 +1243,36 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('does not remove a log that is created after the removal has found none to lock', async () => {
+    const schema = fresh()
+    const other = await open({ schema })
+    let isCreated = false
+    const pool: PostgresPool = {
+      connect: async () => {
+        const client = await asking.connect()
+        return {
+          query: async (query) => {
+            const found = await client.query(query)
+            if (!isCreated && query.text.endsWith('for update')) {
+              isCreated = true
+              await done(other.create({ id: 'log', encrypt: false }))
+            }
+            return found
+          },
+          release: (destroy) => client.release(destroy),
+          on: (event, listener) => client.on(event, listener),
+          off: (event, listener) => client.off(event, listener),
+        }
+      },
+      end: async () => {},
+    }
+    const store = await done(postgresStore({ pool, schema, timeout: 600_000 }))
+    expect(await store.remove('log')()).toEqual(left({ _tag: 'NoSuchLog', id: 'log' }))
+    expect(isCreated).toBe(true)
+    expect((await done(other.info('log'))).id).toBe('log')
+    await Promise.all([done(store.close()), done(other.close())])
+  })
+
   it('reports a session as missing, not as damaged, if another handle removes it while it is read', async () => {
     const schema = fresh()
     const [store, other] = [await open({ schema }), await open({ schema })]
