@@ -257,7 +257,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   DamagedBlock: (fault) =>
     `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
   DamagedLog: (fault) =>
-    `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; ${fault.advice ?? 'the rows before it are intact: keep this file, and restore the log from a backup'}`,
+    `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; ${fault.advice ?? 'the rows before it are intact: keep the store as it is, and restore the log from a backup'}`,
   Cancelled: () => 'the signal ended the operation before it was done: call it again',
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>

@@ -179,6 +179,6 @@ export type {
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'
-export { rangeAt, verifyLog, type InspectRows } from './rules/verify.ts'
+export { rangeAt, readSameLog, verifyLog, type InspectRows } from './rules/verify.ts'
 export { streamLogs } from './rules/streams.ts'
 export type { FollowOptions } from './rules/follow.ts'

@@ -52,7 +52,7 @@ it.each<readonly [StoreFault, string]>([
   ],
   [
     { _tag: 'DamagedLog', id: 's', position: 3, reason: 'a row is missing' },
-    '"s" is damaged at row 3: a row is missing; the rows before it are intact: keep this file, and restore the log from a backup',
+    '"s" is damaged at row 3: a row is missing; the rows before it are intact: keep the store as it is, and restore the log from a backup',
   ],
   [
     { _tag: 'DamagedLog', id: 's', position: 3, reason: 'a row is missing', advice: 'run a repair' },

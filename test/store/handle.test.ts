@@ -240,7 +240,7 @@ describe('a notice', () => {
     ],
     [
       { _tag: 'DamageFound', scope: 'a', fault: damage },
-      'scope "a": "s" is damaged at row 0: a row is missing; the rows before it are intact: keep this file, and restore the log from a backup',
+      'scope "a": "s" is damaged at row 0: a row is missing; the rows before it are intact: keep the store as it is, and restore the log from a backup',
     ],
   ])('has a sentence: %o', (notice, text) => {
     expect(storeNoticeText(notice)).toBe(text)

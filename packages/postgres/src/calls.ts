@@ -1,11 +1,11 @@
 /** Runs the driver's methods: a close waits for them, conflicts are retried, and errors become faults. */
-import { isLeft, left } from 'indelible/internal/json'
+import { left } from 'indelible/internal/json'
 import type { Answer } from 'indelible/internal/store'
 import type { Database } from './database.ts'
 import { faultOf, retryUntil } from './fault.ts'
 import { findLog, type Log } from './log.ts'
-import { LogRows } from './rows.ts'
-import { damageOr } from './writer.ts'
+import type { LogRows } from './rows.ts'
+import { orDamaged, readingLog } from './writer.ts'
 
 export class Calls {
   readonly #db: Database
@@ -36,20 +36,7 @@ export class Calls {
     return this.onId(operation, id, async () => {
       const log = await findLog(read, schema, scope, id)
       if (log === undefined) return left({ _tag: 'NoSuchLog', id })
-      const answer = await orDamaged(id, () => work(log, new LogRows(read, schema, scope, log)))
-      if (!isLeft(answer) || answer.left._tag !== 'DamagedLog') return answer
-      const again = await findLog(read, schema, scope, id)
-      return again?.key === log.key ? answer : left({ _tag: 'NoSuchLog', id })
+      return readingLog(this.#db, scope, log, (rows) => work(log, rows))
     })
-  }
-}
-
-const orDamaged = async <T>(id: string, work: () => Answer<T>): Answer<T> => {
-  try {
-    return await work()
-  } catch (error) {
-    const damage = damageOr(error, id)
-    if (damage === undefined) throw error
-    return left(damage)
   }
 }

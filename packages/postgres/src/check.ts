@@ -34,6 +34,8 @@ const sizeKey = sizedAt('entries')
 const countOfMentions = (s: string): string =>
   `(select count(*) from ${s}.mention m where m.scope = r.scope and m.segment = r.segment and m.position = r.position)`
 const miscounted = (s: string): string => `r.erased is null and coalesce(r.blocks, 0) < ${countOfMentions(s)}`
+const isWithoutLog = (s: string): string =>
+  `not exists (select 1 from ${s}.log l where l.scope = o.scope and l.key = o.log)`
 
 const rules: readonly Rule[] = [
   {
@@ -100,9 +102,18 @@ const rules: readonly Rule[] = [
   },
   {
     table: 'operation',
-    what: 'its log, or its rows, are missing',
+    what: 'its log is missing',
+    find: (s) => `select o.scope, o.id as name from ${s}.operation o where ${isWithoutLog(s)}`,
+    repair: {
+      text: (s) => `delete from ${s}.operation o where ${isWithoutLog(s)}`,
+      done: 'it was deleted',
+    },
+  },
+  {
+    table: 'operation',
+    what: 'its rows are missing',
     find: (s) =>
-      `select o.scope, o.id as name from ${s}.operation o left join ${s}.log l on l.scope = o.scope and l.key = o.log where l.key is null or o.base > o.size or o.size > l.size`,
+      `select o.scope, o.id as name from ${s}.operation o join ${s}.log l on l.scope = o.scope and l.key = o.log where o.base > o.size or o.size > l.size`,
   },
   {
     table: 'operation',

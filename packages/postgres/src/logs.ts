@@ -107,12 +107,18 @@ export class Logs {
     return left(there === undefined ? { _tag: 'NoSuchLog', id: log.id } : { _tag: 'LogExists', id: to })
   }
 
-  /** Remove a log, but not its rows, and return its segment. */
+  /** Remove a log with its lease and operations, but not its rows, and return its segment. */
   async remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Answer<number> {
     return this.#db.transaction(async (query): Answer<number> => {
       const s = this.#db.schema
       // Locks the log first, as an erasure does. Creating a log changes the row of the scope.
-      await query(`select 1 from ${s}.log where scope = $1::text and id = $2::text for update`, [scope, id])
+      const [locked] = await query(`select key from ${s}.log where scope = $1::text and id = $2::text for update`, [
+        scope,
+        id,
+      ])
+      // One created since is not removed: it is not locked, so an append could add an operation that the removal does not see.
+      if (locked === undefined) return left({ _tag: 'NoSuchLog', id })
+      const { key } = locked
       if (unchanged !== undefined) {
         if (unchanged.head === undefined)
           await query(`select 1 from ${s}.scope where name = $1::text for share`, [scope])
@@ -124,10 +130,11 @@ export class Logs {
         if (problem !== undefined) return left(problem)
       }
       const [segment] = await query(
-        `with gone as (delete from ${s}.log where scope = $1::text and id = $2::text returning key),
-         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone))
+        `with gone as (delete from ${s}.log where scope = $1::text and key = $2::bigint returning key),
+         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone)),
+         forgotten as (delete from ${s}.operation where scope = $1::text and log in (select key from gone))
          update ${s}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
-        [scope, id],
+        [scope, key],
       )
       return segment === undefined ? left({ _tag: 'NoSuchLog', id }) : right(Number(segment['key']))
     })

@@ -74,7 +74,6 @@ export class Sweeper {
         await forgetRows(query, schema, scope, key, start)
         if (start > from) return key
       }
-      await query(`delete from ${schema}.operation where scope = $1::text and log = $2::bigint`, [scope, key])
       if (forked) {
         await query(`update ${schema}.segment set state = 2 where scope = $1::text and key = $2::bigint`, [scope, key])
         return undefined

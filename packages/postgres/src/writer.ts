@@ -6,10 +6,11 @@
  * need not be right: an append that does not find the log in the cached state does nothing, and reads it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/internal/json'
+import { isLeft, left, right } from 'indelible/internal/json'
 import { peakEnds, type BlockId } from 'indelible/internal/proof'
 import { RecentMap } from 'indelible/internal/sequence'
 import {
+  type Answer,
   type AppendedRows,
   type CheckedAppend,
   conflict,
@@ -216,19 +217,24 @@ export class Writer {
             const log = (refused ? undefined : seen) ?? (await findLog(this.#db.read, this.#db.schema, scope, id))
             if (log === undefined) return left({ _tag: 'NoSuchLog', id })
             if (!hasKey(log.meta, append.ownKey)) return left(divergedFault(id, append.expected, log.head))
-            const rows = new LogRows(this.#db.read, this.#db.schema, scope, log)
+            const { operation } = append
             const before =
-              append.operation === undefined
-                ? undefined
-                : await this.#answered(scope, log, append.operation, append, rows)
-            if (before !== undefined) return before
+              operation === undefined
+                ? right(undefined)
+                : await readingLog(this.#db, scope, log, async (rows) =>
+                    right(await this.#answered(scope, log, operation, append, rows)),
+                  )
+            if (isLeft(before)) return before
+            if (before.right !== undefined) return before.right
             const unleased = await this.#leases.against(this.#db.read, scope, id, append)
             if (unleased !== undefined) return left(unleased)
             rangeOf(log.head, log.peaks, hash)
             const growth = noneOf(log)
             if (!planNextAppend(growth, append)) {
               this.#known.set(job.log, log) // a refused writer will retry
-              return left(await this.#conflict(log, append.expected, rows))
+              return await readingLog(this.#db, scope, log, async (rows) =>
+                left(await this.#conflict(log, append.expected, rows)),
+              )
             }
             try {
               const keys = await this.#run(scope, [growth])
@@ -353,5 +359,29 @@ const hasOperation = ({ steps }: PlannedAppends, { append }: Job): boolean =>
 const isSound = ({ head, peaks }: Log): boolean => !(orDamage(() => rangeOf(head, peaks, hash)) instanceof Damaged)
 
 /** The fault of damage; undefined for other errors. */
-export const damageOr = (error: unknown, id: string): StoreFault | undefined =>
+const damageOr = (error: unknown, id: string): StoreFault | undefined =>
   error instanceof Damaged ? { _tag: 'DamagedLog', id, position: error.position, reason: error.reason } : undefined
+
+/** Reads a log. If rows are missing because the log was removed, that is not damage. */
+export const readingLog = async <T>(
+  { read, schema }: Database,
+  scope: string,
+  log: Log,
+  work: (rows: LogRows) => Answer<T>,
+): Answer<T> => {
+  const { id } = log
+  const answer = await orDamaged(id, () => work(new LogRows(read, schema, scope, log)))
+  if (!isLeft(answer) || answer.left._tag !== 'DamagedLog') return answer
+  const again = await findLog(read, schema, scope, id)
+  return again?.key === log.key ? answer : left({ _tag: 'NoSuchLog', id })
+}
+
+export const orDamaged = async <T>(id: string, work: () => Answer<T>): Answer<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    const damage = damageOr(error, id)
+    if (damage === undefined) throw error
+    return left(damage)
+  }
+}

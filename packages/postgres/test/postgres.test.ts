@@ -1,5 +1,5 @@
 import { createSession, faultMessage, memoryStore, openSession, orThrow, user, verifySession } from 'indelible'
-import { copySession, createFork, exportSession, eraseMessages } from 'indelible/session'
+import { copySession, createFork, exportSession, eraseMessages, findMessages, readRange } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -1187,6 +1187,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     statement: string,
     waiting: number,
     work: () => Promise<unknown>,
+    meanwhile: () => Promise<void> = async () => {},
   ): Promise<void> => {
     const holder = new Client({ connectionString: url })
     await holder.connect()
@@ -1201,10 +1202,119 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
           )
         )[0]?.['n'],
       )
+    await meanwhile()
     await holder.query('commit')
     await holder.end()
     await going
   }
+
+  it('removes the operations together with their log, so a removal that is cut short leaves none', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    await done(store.append('log', { expected: head, rows: [row('a')], operation: 'o' }))
+    const found: unknown[] = []
+    await whileHeld(
+      schema,
+      `select 1 from ${quoted(schema)}.row for update`,
+      1,
+      () => done(store.remove('log')),
+      async () => {
+        found.push(await store.info('log')(), ...(await sql(`select count(*)::int as rows from ${quoted(schema)}.row`)))
+        found.push(await done(store.check()))
+      },
+    )
+    // The log was removed, and its rows were not: as after a crash.
+    expect(found).toEqual([left({ _tag: 'NoSuchLog', id: 'log' }), { rows: 1 }, []])
+    expect(await done(store.check())).toEqual([])
+    await done(store.close())
+  })
+
+  it('removes an operation that is appended, but not committed, when the removal begins', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    await done(store.create({ id: 'log', encrypt: false }))
+    const append = `update @log set size = 1; insert into @row (scope, segment, position, place, node, body, at)
+      select scope, key, 0, 0, root, '', 0 from @log; insert into @operation (scope, log, id, base, size, root)
+      select scope, key, 'o', 0, 1, root from @log`
+    await whileHeld(schema, append.replaceAll('@', `${quoted(schema)}.`), 1, () => done(store.remove('log')))
+    for (const table of ['log', 'segment', 'row', 'operation'])
+      expect(await sql(`select count(*)::int as left from ${quoted(schema)}.${table}`)).toEqual([{ left: 0 }])
+    await done(store.close())
+  })
+
+  it('does not remove a log that is created after the removal has found none to lock', async () => {
+    const schema = fresh()
+    const other = await open({ schema })
+    let isCreated = false
+    const pool: PostgresPool = {
+      connect: async () => {
+        const client = await asking.connect()
+        return {
+          query: async (query) => {
+            const found = await client.query(query)
+            if (!isCreated && query.text.endsWith('for update')) {
+              isCreated = true
+              await done(other.create({ id: 'log', encrypt: false }))
+            }
+            return found
+          },
+          release: (destroy) => client.release(destroy),
+          on: (event, listener) => client.on(event, listener),
+          off: (event, listener) => client.off(event, listener),
+        }
+      },
+      end: async () => {},
+    }
+    const store = await done(postgresStore({ pool, schema, timeout: 600_000 }))
+    expect(await store.remove('log')()).toEqual(left({ _tag: 'NoSuchLog', id: 'log' }))
+    expect(isCreated).toBe(true)
+    expect((await done(other.info('log'))).id).toBe('log')
+    await Promise.all([done(store.close()), done(other.close())])
+  })
+
+  it('reports a session as missing, not as damaged, if another handle removes it while it is read', async () => {
+    const schema = fresh()
+    const [store, other] = [await open({ schema }), await open({ schema })]
+    const reads: readonly ((from: Store, id: string) => TaskEither<{ readonly _tag: string }, unknown>)[] = [
+      (from, id) => openSession(from, id),
+      (from, id) => findMessages(from, id, { matching: /text/ }),
+      (from, id) => readRange(from, id),
+      (from, id) => eraseMessages(from, id, [0], { reason: 'asked to' }),
+      (from, id) => copySession(from, memoryStore(), id),
+      (from, id) => verifySession(from, id),
+    ]
+    for (const [index, read] of reads.entries()) {
+      const id = `session ${index}`
+      await createSession(store, { id, messages: [user('a text that is stored as a block '.repeat(200))] })
+      const removing: Store = {
+        ...store,
+        getBlocks: (ids) =>
+          storeTask(async () => {
+            await done(other.remove(id))
+            return store.getBlocks(ids)()
+          }, 'store.getBlocks'),
+      }
+      expect(await read(removing, id)()).toEqual(left({ _tag: 'NoSuchLog', id }))
+    }
+    await Promise.all([done(store.close()), done(other.close())])
+  })
+
+  it('deletes operations whose log is missing in a repair, and no others', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    await done(store.append('log', { expected: head, rows: [row('a')], operation: 'kept' }))
+    await sql(`insert into ${quoted(schema)}.operation (scope, log, id, base, size, root)
+      select scope, log + 1, 'lost', base, size, root from ${quoted(schema)}.operation`)
+    const [finding, ...others] = await done(store.check())
+    expect(others).toEqual([])
+    expect(finding).toMatchObject({ where: '"lost" of scope "default"', what: 'its log is missing', repairable: true })
+    expect((await done(store.repair())).map((repair) => repair.done)).toEqual(['it was deleted'])
+    expect(await done(store.check())).toEqual([])
+    expect(await sql(`select id from ${quoted(schema)}.operation`)).toEqual([{ id: 'kept' }])
+    await done(store.close())
+  })
 
   it('deletes a block shared by two concurrently removed logs with the last of them', async () => {
     const schema = fresh()

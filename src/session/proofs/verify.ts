@@ -97,7 +97,7 @@ export const verifySession = (
     )
   const store = withSignal(base, signal)
   return sessionSteps(async function* () {
-    const erased = new Set<number>() // a set: a log recreated meanwhile is read again
+    const erased = new Set<number>()
     const missing = new Set<BlockId>()
     const metadata: MetadataEntry[] = []
     const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, missing, metadata)))
@@ -171,7 +171,12 @@ const inspector = (
     const attachments = new Map<BlockId, number>() // with the first row that names it
     const named = new Map<BlockId, number>()
     let damage: Damage | undefined
-    if (rows[0]?.position === 0) metadata.length = 0
+    if (rows[0]?.position === 0) {
+      // perhaps of another log, which was created meanwhile
+      metadata.length = 0
+      sealed = false
+      for (const found of [known, erased, missing]) found.clear()
+    }
     for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
       const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text))

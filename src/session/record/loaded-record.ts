@@ -390,7 +390,10 @@ export const readBlocks = async (
   if (isLeft(found))
     return left(found.left._tag === 'DamagedBlock' ? damageAt(id, wanted, found.left.ids, alteredBlock) : found.left)
   const missing = ids.filter((_, index) => found.right[index] === undefined)
-  if (missing.length > 0) return left(damageAt(id, wanted, missing, 'is missing'))
+  if (missing.length > 0) {
+    const log = await store.info(id)()
+    return isLeft(log) ? log : left(damageAt(id, wanted, missing, 'is missing')) // a removed log is not damaged
+  }
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
 }
 

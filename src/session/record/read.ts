@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { LogFault, LogInfo, Store } from '../../store/index.ts'
-import { encryptionOf, ownKeyOf, withoutKeys } from '../../store/internal.ts'
+import { encryptionOf, ownKeyOf, readSameLog, withoutKeys } from '../../store/internal.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { UnreadRows } from '../../entry/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
@@ -39,37 +39,51 @@ export const readReadable = async (store: Store, id: string): Promise<Either<Rea
 
 /** Reads a session and parses all its messages. */
 export const loadRecord = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
-  recordOf(store, emptyRecord(store, id))
+  recordOf(store, id, () => ({ record: emptyRecord(store, id) }))
 
 /** Reads a session, but parses most of its messages only when they are first read. */
 export const readUnread = (
   store: Store,
   id: string,
   redactor: Redactor | undefined,
-): Promise<Either<ReadSessionFault, ReadRecord>> => {
-  const record = emptyRecord(store, id, redactor)
-  return recordOf(store, record, unreadRows(record))
+): Promise<Either<ReadSessionFault, ReadRecord>> =>
+  recordOf(store, id, () => {
+    const record = emptyRecord(store, id, redactor)
+    return { record, unread: unreadRows(record) }
+  })
+
+interface EmptyRecord {
+  readonly record: LoadedRecord
+  readonly unread?: UnreadRows
 }
 
+/** @param create returns a new empty record for each log that is read */
 const recordOf = async (
   store: Store,
-  record: LoadedRecord,
-  unread?: UnreadRows,
+  id: string,
+  create: () => EmptyRecord,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
-  const { id } = record
   const log = await store.info(id)()
-  if (isLeft(log)) return log
-  const info = sessionInfo(log.right)
+  return isLeft(log) ? log : readSameLog(store, log.right, (described) => recordAt(store, described, create()))
+}
+
+const recordAt = async (
+  store: Store,
+  log: LogInfo,
+  { record, unread }: EmptyRecord,
+): Promise<Either<ReadSessionFault, ReadRecord>> => {
+  const { id } = log
+  const info = sessionInfo(log)
   if (isLeft(info)) return info
-  if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log.right)))
+  if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log)))
   // Its metadata could not be decrypted. For an empty log, no row read would report the missing key.
-  const hidden = encryptionOf(log.right)?.keys.at(-1)
+  const hidden = encryptionOf(log)?.keys.at(-1)
   const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
   if (key && isLeft(key)) return key
-  const read = await readUpTo(store, record, log.right, unread)
+  const read = await readUpTo(store, record, log, unread)
   return isLeft(read)
-    ? left(sharedFault(read.left, info.right, log.right))
-    : right(describedBy({ record, log: log.right, info: info.right }))
+    ? left(sharedFault(read.left, info.right, log))
+    : right(describedBy({ record, log, info: info.right }))
 }
 
 /** Adds the store's description of the metadata to a local copy. */

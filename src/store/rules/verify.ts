@@ -49,12 +49,7 @@ export function verifyLog(
     const found = await store.info(id)()
     if (isLeft(found)) return found
     const looking = inspect === undefined ? undefined : guardInspect(inspect)
-    const verified = await verifyAt(store, found.right, older, looking)
-    if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
-    // Another process may have removed the log and created it again. That is another log, not damage.
-    const again = await store.info(id)()
-    if (isLeft(again) || isSameLog(found.right, again.right)) return isLeft(again) ? again : verified
-    return verifyAt(store, again.right, older, looking)
+    return readSameLog(store, found.right, (log) => verifyAt(store, log, older, looking))
   }, 'verifyLog')
 }
 
@@ -69,7 +64,34 @@ const guardInspect =
     }
   }
 
-/** Whether this is still the log that was checked, perhaps with more rows. */
+/**
+ * Read a log that was described. Another process may remove it meanwhile, and create another one with its id: that is not
+ * damage. So if damage is found, the log is looked for again, and another one is read.
+ *
+ * @param read is called again for another log
+ * @returns what was read; or `NoSuchLog` if the log was removed
+ */
+export const readSameLog = async <F extends { readonly _tag: string }, T>(
+  store: Pick<Store, 'info'>,
+  described: LogInfo,
+  read: (log: LogInfo) => Promise<Either<F, T>>,
+): Promise<Either<F | LogFault, T>> => {
+  let log = described
+  for (let attempt = 1; ; attempt++) {
+    const answer = await read(log)
+    if (!isLeft(answer) || answer.left._tag !== 'DamagedLog') return answer
+    const again = await store.info(log.id)()
+    if (isLeft(again)) return again
+    if (isSameLog(log, again.right)) return answer
+    if (attempt === readings) return left({ _tag: 'NoSuchLog', id: log.id })
+    log = again.right
+  }
+}
+
+/** The maximum number of logs with the same id that are read one after the other. */
+const readings = 50
+
+/** Whether this is still the log that was read, perhaps with more rows. */
 const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
   before.created === after.created && before.head.size <= after.head.size
 
