@@ -139,6 +139,8 @@ export const agents: readonly Agent[] = [
       mkdirSync(join(home, '.gemini'))
       const settings = {
         security: { auth: { selectedType: 'gemini-api-key' } },
+        // It reads its own two skills at once, and lists the one first that was read first: a tool of another session then has another text.
+        skills: { disabled: ['antigravity-support'] },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false },
       }
