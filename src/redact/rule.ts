@@ -76,7 +76,7 @@ const namedWords = ['key', 'secret', 'token', 'passw', 'passphrase']
 const urlParameter =
   /[?&](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_token|id_token|refresh_token|auth_token|token|api_?key|client_secret|password)=(?<secret>(?=[^\s&#"'`<>]{0,80}\d)[\w.~%+/=-]{16,4000})/gi
 
-/** A value that stands for nothing else, of at least so many characters. */
+/** A value of at least so many characters that is not a placeholder, such as `$NAME` or `<token>`. */
 const literal = (least: number): string => `(?<secret>(?![$<{*[(%])[^\\s"'\`,;()<>{}[\\]\\\\]{${least},400})`
 
 /** The start of a private key: PEM, OpenSSH and PGP. */

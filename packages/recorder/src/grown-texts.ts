@@ -16,8 +16,8 @@ const mostTexts = 8
 /** The number of equal elements from which on a text is parsed in pieces. */
 const fewestShared = 8
 
-/** Stands for the elements that are known. */
-const mark = '\0 the elements before'
+/** Takes the place of the elements that were parsed before. It is random, so that no request can contain it. */
+const mark = `elements parsed before ${Math.random()}`
 
 export class GrownTexts {
   /** The latest first. */

@@ -102,3 +102,11 @@ it('are kept for eight agents', () => {
   expect(of(1)).toBe(agents[1])
   expect(of(0)).not.toBe(agents[0])
 })
+
+it('a second list of the name that begins with a text of our own is read as it is', () => {
+  const texts = new GrownTexts()
+  const first = JSON.stringify({ messages: Array.from({ length: 20 }, (_, index) => ({ index })) })
+  texts.parse(first, listIn)
+  const twice = `${first.slice(0, -1)},"messages":["\\u0000 the elements before","new"]}`
+  expect(texts.parse(twice, listIn)).toMatchObject({ right: JSON.parse(twice) })
+})

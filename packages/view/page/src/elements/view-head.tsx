@@ -17,7 +17,7 @@ export const Back = ({ to, label }: BackProps): VNode => (
 
 interface ViewHeadProps extends BackProps {
   readonly title: string
-  /** What stands beside the title. */
+  /** Elements beside the title. */
   readonly beside?: ComponentChildren
   /** The second line. */
   readonly children?: ComponentChildren
@@ -36,7 +36,7 @@ export const ViewHead = ({ to, label, title, beside, children }: ViewHeadProps):
 )
 
 interface LoadedProps<T> extends LoadState<T> {
-  /** What stands there until it has come. */
+  /** The text that is shown while the value is loading. */
   readonly reading: string
   readonly children: (value: T) => ComponentChildren
 }

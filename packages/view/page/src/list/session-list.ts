@@ -32,7 +32,7 @@ export interface SearchState {
   readonly more?: () => void
 }
 
-/** What stands in a line of the list. */
+/** A line of the list. */
 export type Line =
   | { readonly type: 'session'; readonly row: Row }
   | { readonly type: 'hit'; readonly hit: FoundMessage }
@@ -166,7 +166,7 @@ export interface SessionFilter {
   readonly host: string
 }
 
-/** Whether a session is in the list. Its words may stand in what is known of it, or in its overview once that has come. */
+/** Whether the filter shows a session. Its words are looked for in the session and, once it is loaded, in the overview. */
 export const matches = (
   session: ViewedSession,
   overview: Overview | undefined,
