@@ -182,7 +182,7 @@ export interface CheckedErasure {
    * Its place in an erasure of several slices. The old bytes of all are removed from the medium with the `last`, or
    * later without an erasure.
    */
-  readonly slice: 'only' | 'one of several' | 'last'
+  readonly slice: 'one of several' | 'last'
 }
 
 /** The erasing part of a driver. */

@@ -115,7 +115,7 @@ export const eraseRows = async (
       if (isLeft(append)) return append as Either<EraseFault, never>
       const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
       const isLastSlice = index === slices.length - 1
-      const slice = cleanLater || !isLastSlice ? 'one of several' : slices.length === 1 ? 'only' : 'last'
+      const slice = cleanLater || !isLastSlice ? 'one of several' : 'last'
       const done = await erasing.erase(store.scope, { logs, ledger, slice })
       if (isLeft(done)) {
         const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId

@@ -1,8 +1,7 @@
 /**
  * Erases rows in the file. One transaction replaces the bodies with stubs, removes blocks that nothing else
- * references, and appends to the ledger; freed space is overwritten (`secure_delete`). Then the write-ahead
- * log is emptied, and the unused parts of the file are searched, because SQLite leaves copies of rows there
- * when it moves them between pages. If a copy is found, the file is rewritten (`VACUUM`).
+ * references, and appends to the ledger; freed space is overwritten (`secure_delete`). Then the file is rewritten (`VACUUM`),
+ * because SQLite leaves copies of rows in its unused parts when it moves them between pages, and the write-ahead log is emptied.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -23,11 +22,9 @@ import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
-import { fileOf, rewriteFile } from './thread.ts'
+import { rewriteFile } from './thread.ts'
 import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
-import { Needles } from './needles.ts'
-import { residueIn } from './residue.ts'
 import { bodyColumn, type Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { forgetRow, purgeIndex } from './search.ts'
@@ -98,23 +95,19 @@ export class Eraser {
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
-    if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
+    if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] })
     const compared = await this.#parts.sweeper.restoreMentions()
     if (isLeft(compared)) return compared
-    const needles = new Needles()
-    if (erasure.slice !== 'only') needles.addUnknown() // the file is rewritten
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
       try {
-        return this.#together(scope, erasure, needles)
+        return this.#together(scope, erasure)
       } finally {
         this.#secure(was)
       }
     })
     if (isLeft(done)) return done
-    if (erasure.slice === 'one of several') return right({ ...done.right, residue: [] })
-    await needles.finish()
-    return this.#cleaned(done.right, needles)
+    return erasure.slice === 'one of several' ? right({ ...done.right, residue: [] }) : this.#cleaned(done.right)
   }
 
   async containing(scope: string, texts: readonly string[]): Promise<TextPlaces> {
@@ -184,11 +177,7 @@ export class Eraser {
   }
 
   /** The transaction. Everything that can fail is checked before the first write. */
-  #together(
-    scope: string,
-    { logs: input, ledger }: CheckedErasure,
-    needles: Needles,
-  ): Either<StoreFault, ErasedInFile> {
+  #together(scope: string, { logs: input, ledger }: CheckedErasure): Either<StoreFault, ErasedInFile> {
     const { logs, rows, leases, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
@@ -220,19 +209,14 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
-    let isIndexed = false
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
-      needles.addRow(row, stub)
-      for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
-        needles.addContent(content)
-      if (forgetRow(this.#db, segment, position)) isIndexed = true
+      forgetRow(this.#db, segment, position)
       rows.erase(segment, position, stub, leaf)
       const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
-    if (isIndexed) needles.addUnknown()
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
@@ -245,10 +229,10 @@ export class Eraser {
     return right({ head: recorded.right.head, blocks })
   }
 
-  /** Remove remains of erased rows from the file and its write-ahead log. Needles are the texts to search for. */
-  async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
-    if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
-    const cleaned = await this.#clean(needles)
+  /** Remove remains of erased rows from the file and its write-ahead log. */
+  async #cleaned(done: ErasedInFile): Answer<ErasedExceptRows> {
+    if (this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
+    const cleaned = await this.#clean()
     // The rows are erased, even if their remains are not.
     const residue = isLeft(cleaned)
       ? [
@@ -264,34 +248,17 @@ export class Eraser {
   }
 
   /** Returns false while other readers prevent it. */
-  async #clean(needles: Needles | undefined): Promise<Either<StoreFault, boolean>> {
-    const file = fileOf(this.#db)
-    const rewrite = rewriteOnce(this.#db)
-    const emptied = await this.#outside(needles === undefined ? rewrite : () => emptyLog(this.#db))
-    if (isLeft(emptied) || !emptied.right) return emptied
-    if (needles !== undefined && (needles.hasUnknown || (await residueIn(file, needles)))) {
-      const rewritten = await this.#outside(rewrite)
-      if (isLeft(rewritten) || !rewritten.right) return rewritten
-    }
-    // The write-ahead log then has only this deletion.
-    return this.#outside(() => {
-      this.#sql.unmark().run()
-      return true
-    })
-  }
-
-  /** Runs work while no transaction is open, with freed space overwritten, until it succeeds or took too long. */
-  #outside(work: () => boolean | Promise<boolean>): Promise<Either<StoreFault, boolean>> {
+  async #clean(): Promise<Either<StoreFault, boolean>> {
     const { writer } = this.#parts
-    const secured = async (): Promise<boolean> => {
-      const was = this.#secure('on')
-      try {
-        return await work()
-      } finally {
-        this.#secure(was)
-      }
-    }
-    return untilDone(Math.min(writer.wait, mostWait), () => writer.outside(secured))
+    const wait = Math.min(writer.wait, mostWait)
+    const rewrite = rewriteOnce(this.#db, wait)
+    return untilDone(wait, () =>
+      writer.outside(async () => {
+        if (!(await rewrite())) return false
+        this.#sql.unmark().run() // the write-ahead log then has only this deletion
+        return true
+      }),
+    )
   }
 
   #secure(value: string): string {
@@ -302,12 +269,12 @@ export class Eraser {
 }
 
 /** Takes the terms of erased rows out of the index, rewrites the file, and empties its log; once it was rewritten, only that. */
-const rewriteOnce = (db: DatabaseSync): (() => Promise<boolean>) => {
+const rewriteOnce = (db: DatabaseSync, wait: number): (() => Promise<boolean>) => {
   let isRewritten = false
   return async () => {
     if (!isRewritten) {
       purgeIndex(db)
-      await rewriteFile(db, 0)
+      await rewriteFile(db, wait)
     }
     isRewritten = true
     return emptyLog(db)
@@ -331,7 +298,6 @@ const statements = (db: DatabaseSync) =>
     uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
     block:
       'select id, kept, (select count(*) from mention where mention.block = block.key) as rows from block where key = ?',
-    bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,

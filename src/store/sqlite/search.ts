@@ -505,18 +505,15 @@ const resetLastId =
 const isTable = "select instr(sql, 'contentless_delete') > 0 as current from sqlite_schema where name = 'search'"
 
 /**
- * Remove an erased row from the index, in the transaction that erases it. Returns true if the index
- * had it. Then unused parts of the file may have its words, left there when the index was written,
- * in a form that can't be searched for.
+ * Remove an erased row from the index, in the transaction that erases it.
  *
  * @throws Error if the file has an index that this SQLite can't write
  */
-export const forgetRow = (db: DatabaseSync, segment: number, position: number): boolean => {
-  if (db.prepare(isTable).get() === undefined) return false
+export const forgetRow = (db: DatabaseSync, segment: number, position: number): void => {
+  if (db.prepare(isTable).get() === undefined) return
   if (!hasFullText(db)) throw new Error(`the row is in a search index, and ${noFullText.reason}; nothing was erased`)
-  const { changes } = prepareInBigints(db, 'delete from search where rowid = ?')().run(idOf(segment, position))
+  prepareInBigints(db, 'delete from search where rowid = ?')().run(idOf(segment, position))
   db.exec(resetLastId)
-  return changes > 0n
 }
 
 /** Merge the index, so that the terms of forgotten rows leave it. Cost: O(index). */
