@@ -5,7 +5,6 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
   emptyRange,
-  equalBytes,
   peakEnds,
   type Hash,
   type BlockId,
@@ -41,7 +40,6 @@ import {
   hasKey,
   logInfo,
   referencedBlocks,
-  rowMismatchFault,
   staleHeadFault,
   repeatedAppend,
   sameHead,
@@ -50,9 +48,8 @@ import {
 } from '../rules/rules.ts'
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
-import { tokensIn } from '../port/row-tokens.ts'
 import { atOnce, inSlices, Slices } from '../port/slices.ts'
-import { headOf, rowLeaf } from '../port/tree.ts'
+import { headOf } from '../port/tree.ts'
 
 /** The options of a memory store. */
 interface MemoryOptions {
@@ -446,14 +443,12 @@ const erase = (
 ): Either<StoreFault, Omit<EraseResult, 'rows'>> => {
   const { logs, blocks: held, memory } = scope
   const { hash } = memory
-  for (const { id, expected, rows, ...claim } of input) {
+  for (const { id, expected, rows: _rows, ...claim } of input) {
     const log = logs.get(id)
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
     const unleased = claimFault(id, log.lease, claim, memory.now())
     if (unleased !== undefined) return left(unleased)
     if (!sameHead(expected, log.info.head)) return left(appendConflict(log, expected, hash))
-    for (const { position, leaf } of rows)
-      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(rowMismatchFault(id, position))
   }
   const book = logs.get(ledger.id)
   const { append } = ledger
@@ -465,12 +460,11 @@ const erase = (
     )
   const dropped = new Set<BlockId>()
   for (const { id, rows } of input)
-    for (const { position, leaf, stub } of rows) {
+    for (const { position, leaf, stub, tokens } of rows) {
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
-      const { kind, index, body, at, erased } = rowAt(segment, position)
-      if (erased !== undefined) continue
-      const tokens = tokensIn({ kind, body, erased })
+      const { kind, index, at, erased } = rowAt(segment, position)
+      if (erased !== undefined) continue // through a fork, too
       for (const log of logs.values())
         if (tokens > 0 && log.segment === owner)
           log.info = Object.freeze({ ...log.info, tokens: log.info.tokens - tokens })

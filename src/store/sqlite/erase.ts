@@ -6,17 +6,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { equalBytes, type BlockId, type Hash } from '../../proof/internal.ts'
-import { Damaged } from '../port/damage-error.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
 import { sliceRows, Slices } from '../port/slices.ts'
-import { tokensIn } from '../port/row-tokens.ts'
-import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
-import type { Head, StoredRow } from '../port/row.ts'
-import { rowLeaf } from '../port/tree.ts'
+import { conflict, sameHead } from '../rules/rules.ts'
+import type { Head } from '../port/row.ts'
 import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
@@ -45,6 +42,8 @@ interface Parts {
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
+
+type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
 
 /** A row that contains a text. */
 interface FoundRow {
@@ -83,13 +82,11 @@ interface Content extends Packed {
 export class Eraser {
   readonly #db: DatabaseSync
   readonly #parts: Parts
-  readonly #hash: Hash
   readonly #sql: ReturnType<typeof statements>
 
-  constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
+  constructor(db: DatabaseSync, parts: Parts) {
     this.#db = db
     this.#parts = parts
-    this.#hash = hash
     this.#sql = statements(db)
   }
 
@@ -179,24 +176,16 @@ export class Eraser {
   /** The transaction. Everything that can fail is checked before the first write. */
   #together(scope: string, { logs: input, ledger }: CheckedErasure): Either<StoreFault, ErasedInFile> {
     const { logs, rows, leases, appender, sweeper } = this.#parts
-    const places: {
-      readonly segment: number
-      readonly row: StoredRow
-      readonly leaf: Uint8Array
-      readonly stub: string
-    }[] = []
+    const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows: chosen, ...claim } of input) {
       const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
         const unleased = leases.against(log, claim)
         if (unleased !== undefined) return left(unleased)
         const head = headIn(log)
         if (!sameHead(head, expected)) return left(conflict(id, expected, head, []))
-        for (const { position, leaf, stub } of chosen) {
-          const [stretch] = rows.stretches(log.segment, position, position + 1)
-          const [row] = rows.read(log.segment, position, position + 1)
-          if (stretch === undefined || row === undefined) throw new Damaged(position, 'its row is missing')
-          if (!equalBytes(rowLeaf(row, this.#hash), leaf)) return left(rowMismatchFault(id, position))
-          if (row.erased === undefined) places.push({ segment: stretch.segment, row, leaf, stub })
+        for (const row of chosen) {
+          const segment = rows.segmentAt(log.segment, row.position)
+          places.set(`${segment} ${row.position}`, { ...row, segment })
         }
         return right(undefined)
       })
@@ -209,11 +198,9 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
-    for (const { segment, row, leaf, stub } of places) {
-      const { position } = row
+    for (const { segment, position, leaf, stub, tokens } of places.values()) {
       forgetRow(this.#db, segment, position)
       rows.erase(segment, position, stub, leaf)
-      const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
