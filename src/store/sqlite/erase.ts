@@ -24,7 +24,7 @@ import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { bodyColumn, type Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
-import { forgetRow, purgeIndex } from './search.ts'
+import type { Search } from './search.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -35,6 +35,7 @@ interface Parts {
   readonly rows: Rows
   readonly leases: Leases
   readonly appender: Appender
+  readonly search: Search
   readonly sweeper: Sweeper
   readonly writer: Writer
 }
@@ -175,7 +176,7 @@ export class Eraser {
 
   /** The transaction. Everything that can fail is checked before the first write. */
   #together(scope: string, { logs: input, ledger }: CheckedErasure): Either<StoreFault, ErasedInFile> {
-    const { logs, rows, leases, appender, sweeper } = this.#parts
+    const { logs, rows, leases, appender, search, sweeper } = this.#parts
     const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows: chosen, ...claim } of input) {
       const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
@@ -199,7 +200,7 @@ export class Eraser {
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
     for (const { segment, position, leaf, stub, tokens } of places.values()) {
-      forgetRow(this.#db, segment, position)
+      search.erase(segment, position)
       rows.erase(segment, position, stub, leaf)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
@@ -236,12 +237,17 @@ export class Eraser {
 
   /** Returns false while other readers prevent it. */
   async #clean(): Promise<Either<StoreFault, boolean>> {
-    const { writer } = this.#parts
+    const { search, writer } = this.#parts
     const wait = Math.min(writer.wait, mostWait)
-    const rewrite = rewriteOnce(this.#db, wait)
+    let isRewritten = false
     return untilDone(wait, () =>
       writer.outside(async () => {
-        if (!(await rewrite())) return false
+        if (!isRewritten) {
+          search.purge()
+          await rewriteFile(this.#db, wait)
+        }
+        isRewritten = true
+        if (!emptyLog(this.#db)) return false
         this.#sql.unmark().run() // the write-ahead log then has only this deletion
         return true
       }),
@@ -252,19 +258,6 @@ export class Eraser {
     const was = Object.values(this.#db.prepare('pragma secure_delete').get() ?? {})[0]
     this.#db.exec(`pragma secure_delete = ${value}`)
     return was === 1 ? 'on' : was === 2 ? 'fast' : 'off'
-  }
-}
-
-/** Takes the terms of erased rows out of the index, rewrites the file, and empties its log; once it was rewritten, only that. */
-const rewriteOnce = (db: DatabaseSync, wait: number): (() => Promise<boolean>) => {
-  let isRewritten = false
-  return async () => {
-    if (!isRewritten) {
-      purgeIndex(db)
-      await rewriteFile(db, wait)
-    }
-    isRewritten = true
-    return emptyLog(db)
   }
 }
 

@@ -35,15 +35,10 @@ export class Rows {
   readonly #bodies: StatementSync
   readonly #nodes: StatementSync
   readonly #sql: ReturnType<typeof statements>
-  readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
-  /** Cached bases. Only of committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
-  /** The segments added in this transaction, which may still be rolled back. */
-  #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writer undefined if everything that is read is committed */
-  constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
-    this.#writer = writer
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'onRollBack'>) {
+    writer.onRollBack(() => this.#bases.clear()) // the key of a segment that is rolled back is used again
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     this.#bodies = db.prepare(
       `select id & 4294967295 as position, place, ${bodyColumn(db)}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
@@ -59,13 +54,6 @@ export class Rows {
   /** Forget a removed segment, to free memory. Its key is never used again. */
   forget(segment: number): void {
     this.#bases.delete(segment)
-  }
-
-  /** Register a new, uncommitted segment. */
-  added(segment: number): void {
-    const { transaction = -1 } = this.#writer ?? {}
-    if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
-    this.#added.keys.add(segment)
   }
 
   append(segment: number, grown: GrownRow): void {
@@ -227,8 +215,6 @@ export class Rows {
     if (found === undefined) throw new Damaged(0, `segment ${segment}, which has its rows, is missing`)
     const { scope, parent, base, sum } = found
     if (!fits(sum, scope, parent, base)) throw new Damaged(0, `segment ${segment}, which has its rows, was altered`)
-    const { writing = false, transaction = -1 } = this.#writer ?? {}
-    if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()
     this.#bases.set(segment, { parent, base })
     return { parent, base }
