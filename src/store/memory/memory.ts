@@ -113,10 +113,8 @@ interface HeldBlock {
 interface Scope {
   readonly memory: Memory
   readonly logs: Map<string, Log>
-  /** The logs in each order, last one first, as of the last list in that order. */
-  readonly listed: Record<CheckedQuery['by'], Log[]>
-  /** The orders that changed since. */
-  readonly changed: Record<CheckedQuery['by'], boolean>
+  /** The logs in each order in which they were listed since the last change. */
+  readonly sorted: Map<Order, readonly Log[]>
   readonly blocks: Map<BlockId, HeldBlock>
 }
 
@@ -197,8 +195,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
 const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
-  const fresh: Scope = { memory, logs: new Map(), listed, changed: allOrders(false), blocks: new Map() }
+  const fresh: Scope = { memory, logs: new Map(), sorted: new Map(), blocks: new Map() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -212,14 +209,13 @@ const start = (
   segment: Segment,
   appended = Infinity,
 ): Log => {
-  const { memory, logs, listed } = scope
+  const { memory, logs, sorted } = scope
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
   const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
   const log: Log = { order, segment, operations: new Map(), info, range, lease: undefined }
   logs.set(id, log)
-  for (const by of orders) listed[by].push(log)
-  Object.assign(scope.changed, allOrders(true))
+  sorted.clear()
   return log
 }
 
@@ -255,7 +251,7 @@ const update = (log: Log, change: CheckedUpdate, now: () => number): Either<Stor
 /** Removes a log. Returns the work that drops its rows. */
 const remove = ({ info, segment }: Log, scope: Scope): Generator<number, void> => {
   scope.logs.delete(info.id)
-  Object.assign(scope.changed, allOrders(true))
+  scope.sorted.clear()
   segment.orphan = true
   return release(segment, scope.blocks)
 }
@@ -325,16 +321,13 @@ function* rowsIn(log: Log, range: RowRange): Generator<number, readonly StoredRo
   return Object.freeze(rows)
 }
 
-/** Cost: O(page), and O(logs) for the first page after a change, to sort an almost sorted list. */
+/** Cost: O(page), and that of sorting the logs for the first page after a change. */
 const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
-  if (scope.changed[by]) {
-    scope.listed[by] = scope.listed[by].filter(({ segment }) => !segment.orphan).sort(compare[by])
-    scope.changed[by] = false
-  }
-  const logs = scope.listed[by]
+  const logs = scope.sorted.get(by) ?? [...scope.logs.values()].sort(compare[by])
+  scope.sorted.set(by, logs)
   const infos: LogInfo[] = []
   let last: Log | undefined
-  for (let index = (after === undefined ? logs.length : countBehind(logs, by, after)) - 1; index >= 0; index--) {
+  for (let index = after === undefined ? 0 : countThrough(logs, by, after); index < logs.length; index++) {
     const log = logs[index] as Log
     if (!matches(log.info.meta, where)) continue
     if (last !== undefined && infos.length === limit)
@@ -348,30 +341,21 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
 type Order = CheckedQuery['by']
 type Compare = (a: Pick<Log, 'order' | 'info'>, b: Pick<Log, 'order' | 'info'>) => number
 
-/** The order of the internal lists, whose last log is listed first. */
 const compare: Readonly<Record<Order, Compare>> = {
-  created: (a, b) => a.order - b.order,
-  appended: (a, b) => a.info.appended - b.info.appended || a.order - b.order,
-  entries: (a, b) => a.info.entries - b.info.entries || a.order - b.order,
-  tokens: (a, b) => a.info.tokens - b.info.tokens || a.order - b.order,
-  id: (a, b) => compareIds(b.info.id, a.info.id),
+  created: (a, b) => b.order - a.order,
+  appended: (a, b) => b.info.appended - a.info.appended || b.order - a.order,
+  entries: (a, b) => b.info.entries - a.info.entries || b.order - a.order,
+  tokens: (a, b) => b.info.tokens - a.info.tokens || b.order - a.order,
+  id: (a, b) => compareIds(a.info.id, b.info.id),
 }
-const orders = Object.keys(compare) as readonly Order[]
-const allOrders = (changed: boolean): Record<Order, boolean> => ({
-  created: changed,
-  appended: changed,
-  entries: changed,
-  tokens: changed,
-  id: changed,
-})
 
 const cursorOf = ({ order, info }: Log, by: Order): Cursor =>
   by === 'id' ? { value: info.id, key: 0 } : { value: by === 'created' ? undefined : info[by], key: order }
 
-/** The number of logs after a cursor. They are the first ones of the internal list. */
-const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
+/** The number of logs up to a cursor. */
+const countThrough = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
   const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // only the fields that `compare` reads
-  return countWhile(logs.length, (index) => compare[by](logs[index] as Log, cursor) < 0)
+  return countWhile(logs.length, (index) => compare[by](logs[index] as Log, cursor) <= 0)
 }
 
 const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, AppendedRows> => {
@@ -420,7 +404,7 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
     tokens: grown.tokens,
     appended: appended ?? created,
   })
-  scope.changed.appended = scope.changed.entries = scope.changed.tokens = true
+  scope.sorted.clear()
   return grown.answer
 }
 
