@@ -87,7 +87,7 @@ const bundle = async (
               // What the check, which is loaded when it is called, shares with the entry: else the entry would export it.
               {
                 name: 'sqlite',
-                test: /store[/\\]sqlite[/\\](?!index|check|erase|needles|residue)/,
+                test: /store[/\\]sqlite[/\\](?!index|check|erase)/,
               },
               { name: 'prices', test: /prices[/\\]model-prices/ }, // else the entry of packages would export more
             ],

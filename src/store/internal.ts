@@ -152,7 +152,6 @@ export {
   missedRange,
   referencedBlocks,
   removalIncompleteFault,
-  rowMismatchFault,
   olderSize,
   placeOf,
   decodePlace,

@@ -9,7 +9,6 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { Rows } from '../../src/store/sqlite/rows.ts'
 import { checkDatabase } from '../../src/store/sqlite/check.ts'
 import { Scopes } from '../../src/store/sqlite/scopes.ts'
-import type { Writer } from '../../src/store/sqlite/writer.ts'
 import { sumOf } from '../../src/store/sqlite/sum.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, forkSession, listSessions, openSession, user, verifySession, type Store } from 'indelible'
@@ -379,49 +378,53 @@ it('a head naming rows of another scope is never rebuilt from them, even if equa
   expect(segment()).toEqual(before)
 })
 
-it("a segment's start is looked up once, and not cached from a transaction that may roll back", () => {
+/** Registers what a cache forgets, and rolls back as the writer does. */
+const rollsBack = (db: DatabaseSync) => {
+  const forgets: (() => void)[] = []
+  return {
+    onRollBack: (forget: () => void) => void forgets.push(forget),
+    rollBack: () => {
+      db.exec('rollback')
+      for (const forget of forgets) forget()
+    },
+  }
+}
+
+it("a segment's start is looked up once, and not cached from a transaction that is rolled back", () => {
   const db = new DatabaseSync(damaged('select 1'))
-  const writer = { writing: true, transaction: 1 }
+  const writer = rollsBack(db)
   const rows = new Rows(db, writer)
   const add = db.prepare('insert into segment (key, scope, parent, base, sum) values (99, 1, ?, ?, ?)')
   db.exec('begin')
   add.run(1, 3, sumOf(1, 1, 3))
-  rows.added(99)
   expect(rows.stretches(99, 0, 3).map(({ segment }) => segment)).toEqual([1])
-  db.exec('rollback')
-  writer.transaction = 2
+  writer.rollBack()
   db.exec('begin')
   expect(() => rows.stretches(99, 0, 3)).toThrow()
   add.run(2, 5, sumOf(1, 2, 5))
-  rows.added(99)
   expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
   db.exec('commit')
-  writer.transaction = 3
-  expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
   db.exec('delete from segment')
   expect(rows.stretches(99, 0, 5).map(({ segment }) => segment)).toEqual([2])
   db.close()
 })
 
-it("a scope's number is looked up once, and not cached from a transaction that may roll back", () => {
+it("a scope's number is looked up once, and not cached from a transaction that is rolled back", () => {
   const db = new DatabaseSync(damaged('select 1'))
-  const writer = { writing: true, transaction: 1 }
-  const scopes = new Scopes(db, writer as Writer)
+  const writer = rollsBack(db)
+  const scopes = new Scopes(db, writer)
   db.exec('begin')
   const first = scopes.own('new')
   expect([scopes.keyOf('new'), scopes.own('new')]).toEqual([first, first])
-  db.exec('rollback')
-  writer.transaction = 2
+  writer.rollBack()
   db.exec('begin')
   expect(scopes.keyOf('new')).toBe(-1)
   scopes.own('before')
   const second = scopes.own('new')
   db.exec('commit')
   expect(second).not.toBe(first)
-  writer.transaction = 3
-  expect(scopes.keyOf('new')).toBe(second)
   db.exec('delete from scope')
-  expect([scopes.keyOf('new'), scopes.keyOf('before')]).toEqual([second, -1])
+  expect([scopes.keyOf('new'), scopes.keyOf('after')]).toEqual([second, -1])
   db.close()
 })
 

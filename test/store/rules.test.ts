@@ -27,7 +27,6 @@ import {
   referencedBlocks,
   removalIncompleteFault,
   repeatedAppend,
-  rowMismatchFault,
   sameHead,
   sharedRows,
   staleHeadFault,
@@ -224,10 +223,7 @@ it.each([
   expect(sharedRows(of(b), of(a))).toBe(rows)
 })
 
-it('a row that is not the one to be erased is damage, and rows that a removal left are an unknown end', () => {
-  const mismatch = rowMismatchFault('s', 3)
-  const reason = 'the row is not the one that was to be erased'
-  expect(mismatch).toEqual({ _tag: 'DamagedLog', id: 's', position: 3, reason })
+it('rows that a removal left are an unknown end', () => {
   const incomplete = removalIncompleteFault({ _tag: 'Busy', waited: 5 }) as { cause: Error }
   expect(incomplete).toMatchObject({ _tag: 'Io', operation: 'delete the rows of a removed log', outcome: 'unknown' })
   expect([incomplete.cause.message, incomplete.cause.cause]).toEqual([

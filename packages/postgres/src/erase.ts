@@ -5,7 +5,6 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/internal/json'
-import { equalBytes } from 'indelible/internal/proof'
 import {
   type Answer,
   byteFinderInSlices,
@@ -15,17 +14,14 @@ import {
   type EraseResult,
   finderInSlices,
   type Head,
-  rowMismatchFault,
   type RemainingBlock,
   type Residue,
-  rowLeaf,
   sameHead,
   sharedRows,
   sliceRows,
   type Sharing,
   type StoreFault,
   type TextPlaces,
-  tokensIn,
 } from 'indelible/internal/store'
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
 import { idOf } from './blocks.ts'
@@ -35,19 +31,11 @@ import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import type { Mentions } from './mentions.ts'
-import { escapeBody, LogRows, sliceOf } from './rows.ts'
-import { hash } from './sum.ts'
+import { escapeBody, sliceOf } from './rows.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
-interface ErasedRow {
-  readonly segment: number
-  readonly position: number
-  readonly leaf: Uint8Array
-  readonly stub: string
-  /** The tokens that it reported. */
-  readonly tokens: number
-}
+type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
 
 /** Up to this many texts are searched for by the server. */
 const serverTexts = 16
@@ -229,7 +217,7 @@ export class Eraser {
     const { schema } = this.#db.place
     // Erasures and removals of a scope run one at a time: two that drop the last two mentions of a block must see each other.
     await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
-    const gone: ErasedRow[] = []
+    const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows, ...claim } of logs) {
       const log = await this.#locked(query, scope, id, expected)
       if (log === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
@@ -241,26 +229,19 @@ export class Eraser {
         const unleased = await this.#leases.against(query, scope, id, claim)
         if (unleased !== undefined) throw new EraseRefused(unleased)
       }
-      const reading = new LogRows(query, schema, scope, log)
-      for (const run of runsOf(rows)) {
-        const first = run[0]?.position as number // a run is not empty
-        const stored = await reading.read({ from: first, to: first + run.length })
-        for (const [index, { position, leaf, stub }] of run.entries()) {
-          const row = stored[index]
-          if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
-            throw new EraseRefused(rowMismatchFault(id, position))
-          const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
-          if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
-        }
+      for (const row of rows) {
+        const segment = log.stretches.findLast(({ base }) => base <= row.position)?.segment ?? log.key
+        places.set(`${segment} ${row.position}`, { ...row, segment })
       }
     }
     const head = await this.#record(query, scope, ledger)
-    const places = [scope, gone.map(({ segment }) => segment), gone.map(({ position }) => position)]
+    const gone = [...places.values()]
+    const values = [scope, gone.map(({ segment }) => segment), gone.map(({ position }) => position)]
     await query(
       `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf, blocks = null
        from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) as w (segment, position, stub, leaf)
        where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
-      [...places, gone.map(({ stub }) => escapeBody(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
+      [...values, gone.map(({ stub }) => escapeBody(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
     )
     const counted = gone.filter(({ tokens }) => tokens > 0)
     if (counted.length > 0)
@@ -271,11 +252,11 @@ export class Eraser {
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
     // The rows are locked now, so a concurrent addition to the search index is complete.
-    await forgetPlaces(query, schema, places)
+    await forgetPlaces(query, schema, values)
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
-      places,
+      values,
     )
     if (unspoken.length === 0) return { head, blocks: [] }
     const ids = [scope, unspoken.map(({ block }) => block)]
@@ -320,18 +301,6 @@ export class Eraser {
     if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
     return log
   }
-}
-
-/** Rows with consecutive positions, which one statement reads. */
-const runsOf = <R extends { readonly position: number }>(rows: readonly R[]): readonly (readonly R[])[] => {
-  const runs: R[][] = []
-  let next: number | undefined
-  for (const row of rows) {
-    if (row.position === next) runs.at(-1)?.push(row)
-    else runs.push([row])
-    next = row.position + 1
-  }
-  return runs
 }
 
 const deadRows: Residue = {

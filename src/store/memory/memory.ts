@@ -5,7 +5,6 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
   emptyRange,
-  equalBytes,
   peakEnds,
   type Hash,
   type BlockId,
@@ -41,7 +40,6 @@ import {
   hasKey,
   logInfo,
   referencedBlocks,
-  rowMismatchFault,
   staleHeadFault,
   repeatedAppend,
   sameHead,
@@ -50,9 +48,8 @@ import {
 } from '../rules/rules.ts'
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
-import { tokensIn } from '../port/row-tokens.ts'
 import { atOnce, inSlices, Slices } from '../port/slices.ts'
-import { headOf, rowLeaf } from '../port/tree.ts'
+import { headOf } from '../port/tree.ts'
 
 /** The options of a memory store. */
 interface MemoryOptions {
@@ -116,10 +113,8 @@ interface HeldBlock {
 interface Scope {
   readonly memory: Memory
   readonly logs: Map<string, Log>
-  /** The logs in each order, last one first, as of the last list in that order. */
-  readonly listed: Record<CheckedQuery['by'], Log[]>
-  /** The orders that changed since. */
-  readonly changed: Record<CheckedQuery['by'], boolean>
+  /** The logs in each order in which they were listed since the last change. */
+  readonly sorted: Map<Order, readonly Log[]>
   readonly blocks: Map<BlockId, HeldBlock>
 }
 
@@ -200,8 +195,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
 const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
-  const fresh: Scope = { memory, logs: new Map(), listed, changed: allOrders(false), blocks: new Map() }
+  const fresh: Scope = { memory, logs: new Map(), sorted: new Map(), blocks: new Map() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -215,14 +209,13 @@ const start = (
   segment: Segment,
   appended = Infinity,
 ): Log => {
-  const { memory, logs, listed } = scope
+  const { memory, logs, sorted } = scope
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
   const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
   const log: Log = { order, segment, operations: new Map(), info, range, lease: undefined }
   logs.set(id, log)
-  for (const by of orders) listed[by].push(log)
-  Object.assign(scope.changed, allOrders(true))
+  sorted.clear()
   return log
 }
 
@@ -258,7 +251,7 @@ const update = (log: Log, change: CheckedUpdate, now: () => number): Either<Stor
 /** Removes a log. Returns the work that drops its rows. */
 const remove = ({ info, segment }: Log, scope: Scope): Generator<number, void> => {
   scope.logs.delete(info.id)
-  Object.assign(scope.changed, allOrders(true))
+  scope.sorted.clear()
   segment.orphan = true
   return release(segment, scope.blocks)
 }
@@ -328,16 +321,13 @@ function* rowsIn(log: Log, range: RowRange): Generator<number, readonly StoredRo
   return Object.freeze(rows)
 }
 
-/** Cost: O(page), and O(logs) for the first page after a change, to sort an almost sorted list. */
+/** Cost: O(page), and that of sorting the logs for the first page after a change. */
 const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
-  if (scope.changed[by]) {
-    scope.listed[by] = scope.listed[by].filter(({ segment }) => !segment.orphan).sort(compare[by])
-    scope.changed[by] = false
-  }
-  const logs = scope.listed[by]
+  const logs = scope.sorted.get(by) ?? [...scope.logs.values()].sort(compare[by])
+  scope.sorted.set(by, logs)
   const infos: LogInfo[] = []
   let last: Log | undefined
-  for (let index = (after === undefined ? logs.length : countBehind(logs, by, after)) - 1; index >= 0; index--) {
+  for (let index = after === undefined ? 0 : countThrough(logs, by, after); index < logs.length; index++) {
     const log = logs[index] as Log
     if (!matches(log.info.meta, where)) continue
     if (last !== undefined && infos.length === limit)
@@ -351,30 +341,21 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
 type Order = CheckedQuery['by']
 type Compare = (a: Pick<Log, 'order' | 'info'>, b: Pick<Log, 'order' | 'info'>) => number
 
-/** The order of the internal lists, whose last log is listed first. */
 const compare: Readonly<Record<Order, Compare>> = {
-  created: (a, b) => a.order - b.order,
-  appended: (a, b) => a.info.appended - b.info.appended || a.order - b.order,
-  entries: (a, b) => a.info.entries - b.info.entries || a.order - b.order,
-  tokens: (a, b) => a.info.tokens - b.info.tokens || a.order - b.order,
-  id: (a, b) => compareIds(b.info.id, a.info.id),
+  created: (a, b) => b.order - a.order,
+  appended: (a, b) => b.info.appended - a.info.appended || b.order - a.order,
+  entries: (a, b) => b.info.entries - a.info.entries || b.order - a.order,
+  tokens: (a, b) => b.info.tokens - a.info.tokens || b.order - a.order,
+  id: (a, b) => compareIds(a.info.id, b.info.id),
 }
-const orders = Object.keys(compare) as readonly Order[]
-const allOrders = (changed: boolean): Record<Order, boolean> => ({
-  created: changed,
-  appended: changed,
-  entries: changed,
-  tokens: changed,
-  id: changed,
-})
 
 const cursorOf = ({ order, info }: Log, by: Order): Cursor =>
   by === 'id' ? { value: info.id, key: 0 } : { value: by === 'created' ? undefined : info[by], key: order }
 
-/** The number of logs after a cursor. They are the first ones of the internal list. */
-const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
+/** The number of logs up to a cursor. */
+const countThrough = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
   const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // only the fields that `compare` reads
-  return countWhile(logs.length, (index) => compare[by](logs[index] as Log, cursor) < 0)
+  return countWhile(logs.length, (index) => compare[by](logs[index] as Log, cursor) <= 0)
 }
 
 const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, AppendedRows> => {
@@ -423,7 +404,7 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
     tokens: grown.tokens,
     appended: appended ?? created,
   })
-  scope.changed.appended = scope.changed.entries = scope.changed.tokens = true
+  scope.sorted.clear()
   return grown.answer
 }
 
@@ -446,14 +427,12 @@ const erase = (
 ): Either<StoreFault, Omit<EraseResult, 'rows'>> => {
   const { logs, blocks: held, memory } = scope
   const { hash } = memory
-  for (const { id, expected, rows, ...claim } of input) {
+  for (const { id, expected, rows: _rows, ...claim } of input) {
     const log = logs.get(id)
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
     const unleased = claimFault(id, log.lease, claim, memory.now())
     if (unleased !== undefined) return left(unleased)
     if (!sameHead(expected, log.info.head)) return left(appendConflict(log, expected, hash))
-    for (const { position, leaf } of rows)
-      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(rowMismatchFault(id, position))
   }
   const book = logs.get(ledger.id)
   const { append } = ledger
@@ -465,12 +444,11 @@ const erase = (
     )
   const dropped = new Set<BlockId>()
   for (const { id, rows } of input)
-    for (const { position, leaf, stub } of rows) {
+    for (const { position, leaf, stub, tokens } of rows) {
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
-      const { kind, index, body, at, erased } = rowAt(segment, position)
-      if (erased !== undefined) continue
-      const tokens = tokensIn({ kind, body, erased })
+      const { kind, index, at, erased } = rowAt(segment, position)
+      if (erased !== undefined) continue // through a fork, too
       for (const log of logs.values())
         if (tokens > 0 && log.segment === owner)
           log.info = Object.freeze({ ...log.info, tokens: log.info.tokens - tokens })

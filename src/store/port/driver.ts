@@ -170,11 +170,19 @@ export interface IndexDriver {
 
 /** An erasure as a driver receives it. */
 export interface CheckedErasure {
-  /** The rows by log, each with its leaf, which it keeps. */
+  /**
+   * The rows by log, none of them erased yet. Each keeps its leaf, and its tokens are taken from the sum of the log that appended
+   * it. The heads of the log and of the ledger, compared in the same step, prove that the rows are the ones that were read.
+   */
   readonly logs: readonly (LeaseClaim & {
     readonly id: string
     readonly expected: Head
-    readonly rows: readonly { readonly position: number; readonly leaf: Uint8Array; readonly stub: string }[]
+    readonly rows: readonly {
+      readonly position: number
+      readonly leaf: Uint8Array
+      readonly stub: string
+      readonly tokens: number
+    }[]
   })[]
   /** The append to the ledger, with the ledger's id and metadata. If it expects no rows, the ledger is created. */
   readonly ledger: { readonly id: string; readonly meta: { readonly [key: string]: 1 }; readonly append: CheckedAppend }
@@ -182,7 +190,7 @@ export interface CheckedErasure {
    * Its place in an erasure of several slices. The old bytes of all are removed from the medium with the `last`, or
    * later without an erasure.
    */
-  readonly slice: 'only' | 'one of several' | 'last'
+  readonly slice: 'one of several' | 'last'
 }
 
 /** The erasing part of a driver. */

@@ -17,6 +17,7 @@ import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { actionReasonOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
 import { ownIdFault } from '../port/own-logs.ts'
 import type { Head, StoredRow } from '../port/row.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { nextTurn, sliceRows, Slices } from '../port/slices.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
@@ -63,7 +64,12 @@ export const eraseRows = async (
           return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
       const byPosition = new Map(log.rows.map((row) => [row.position, row]))
-      const rows: (CheckedErasure['logs'][number]['rows'][number] & { readonly row: StoredRow })[] = []
+      const rows: {
+        readonly position: number
+        readonly leaf: Uint8Array
+        readonly stub: string
+        readonly row: StoredRow
+      }[] = []
       for (const row of found.right) {
         const { position, body } = row
         rows.push({ position, leaf: rowLeaf(row, store.hash), stub: byPosition.get(position)?.stub as string, row })
@@ -73,7 +79,7 @@ export const eraseRows = async (
         id: log.id,
         expected: log.expected,
         ...claimIn(log),
-        rows: rows.map(({ position, leaf, stub }) => ({ position, leaf, stub })),
+        rows: rows.map(({ row, ...erased }) => ({ ...erased, tokens: tokensIn(row) })),
       })
       if (rows.length === 0) continue
       const named: ErasedRow[] = []
@@ -115,7 +121,7 @@ export const eraseRows = async (
       if (isLeft(append)) return append as Either<EraseFault, never>
       const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
       const isLastSlice = index === slices.length - 1
-      const slice = cleanLater || !isLastSlice ? 'one of several' : slices.length === 1 ? 'only' : 'last'
+      const slice = cleanLater || !isLastSlice ? 'one of several' : 'last'
       const done = await erasing.erase(store.scope, { logs, ledger, slice })
       if (isLeft(done)) {
         const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId

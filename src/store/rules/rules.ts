@@ -235,14 +235,6 @@ export const sharedRows = <Segment>(
   return shared
 }
 
-/** The fault for a row whose leaf is not the expected one. */
-export const rowMismatchFault = (id: string, position: number): StoreFault => ({
-  _tag: 'DamagedLog',
-  id,
-  position,
-  reason: 'the row is not the one that was to be erased',
-})
-
 /** The fault of a removal whose log is gone but not all of its rows. The next removal deletes the rest. */
 export const removalIncompleteFault = (fault: StoreFault): StoreFault => ({
   _tag: 'Io',

@@ -143,8 +143,7 @@ export class Appender {
     if (named.length === 0) return undefined
     const missing = blocks.missing(scope, named)
     if (missing.length > 0) return { _tag: 'MissingBlock', ids: missing }
-    const sound = blocks.soundIn(scope, named, this.#hash)
-    const damaged = named.filter((id) => !sound.has(id))
+    const damaged = named.filter((id) => !blocks.isSound(scope, id, this.#hash))
     return damaged.length > 0 ? { _tag: 'DamagedBlock', ids: damaged } : undefined
   }
 

@@ -24,7 +24,7 @@ export class Blocks {
       if (key === undefined)
         this.#sql.content().run(this.#sql.insert().run(scope, digest, kept, sum).lastInsertRowid, bytes)
       else {
-        const held = this.get(scope, [id]).get(id)
+        const held = this.get(scope, id)
         if (held === undefined || Buffer.compare(held, bytes) !== 0) this.#sql.content().run(key, bytes)
         if (keep) this.#sql.keep().run(sum, key)
       }
@@ -43,47 +43,47 @@ export class Blocks {
     return ids.filter((id) => this.#keyOf(scope, id) === undefined)
   }
 
-  get(scope: number, ids: readonly BlockId[]): ReadonlyMap<BlockId, Uint8Array> {
-    const found = new Map<BlockId, Uint8Array>()
-    for (const id of ids) {
-      const row = this.#sql.get().get(scope, binary(id)) as Packed | undefined
-      if (row !== undefined) found.set(id, unpack(row))
-    }
-    return found
+  get(scope: number, id: BlockId): Uint8Array | undefined {
+    const packed = this.#packed(scope, id)
+    return packed && unpack(packed)
   }
 
-  /** Like `get`, but other work gets turns. */
+  /** Whether a block exists and matches its id. */
+  isSound(scope: number, id: BlockId, hash: Hash): boolean {
+    const bytes = this.get(scope, id)
+    return bytes !== undefined && blockIdOf(bytes, hash) === id
+  }
+
+  /** The blocks that exist. Other work gets turns. */
   async getInSlices(scope: number, ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> {
     const found = new Map<BlockId, Uint8Array>()
     const slices = new Slices()
     const bound = new ReadBound()
     for (const id of ids) {
-      const row = this.#sql.get().get(scope, binary(id)) as Packed | undefined
-      if (row !== undefined) bound.take(row)
-      const bytes = row && unpack(row)
-      if (bytes !== undefined) found.set(id, bytes)
-      const turn = slices.next(bytes?.length)
-      if (turn !== undefined) await turn
+      const packed = this.#packed(scope, id)
+      if (packed === undefined) continue
+      bound.take(packed)
+      const bytes = unpack(packed)
+      found.set(id, bytes)
+      await slices.next(bytes.length)
     }
     return found
   }
 
-  /** Like `soundIn`, but other work gets turns. */
+  /** The blocks that exist and match their ids. Other work gets turns. */
   async soundInSlices(scope: number, ids: readonly BlockId[], hash: Hash): Promise<ReadonlySet<BlockId>> {
     const sound = new Set<BlockId>()
     const slices = new Slices()
     for (const id of ids) {
-      const bytes = this.get(scope, [id]).get(id)
+      const bytes = this.get(scope, id)
       if (bytes !== undefined && blockIdOf(bytes, hash) === id) sound.add(id)
-      const turn = slices.next(bytes?.length)
-      if (turn !== undefined) await turn
+      await slices.next(bytes?.length)
     }
     return sound
   }
 
-  /** The blocks that exist and match their ids. */
-  soundIn(scope: number, ids: readonly BlockId[], hash: Hash): ReadonlySet<BlockId> {
-    return new Set([...this.get(scope, ids)].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))
+  #packed(scope: number, id: BlockId): Packed | undefined {
+    return this.#sql.get().get(scope, binary(id)) as Packed | undefined
   }
 
   #keyOf(scope: number, id: BlockId): number | undefined {

@@ -44,7 +44,7 @@ export const sqliteDriver = (
   const eraser = (): Promise<Eraser> => (made ??= makeEraser()) // loaded when it is first used: few programs need it
   const makeEraser = async (): Promise<Eraser> => {
     const { Eraser } = await import('./erase.ts')
-    return new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
+    return new Eraser(db, { scopes, logs, rows, leases, appender, search, sweeper, writer })
   }
   return {
     hash,

@@ -1,36 +1,30 @@
 /**
  * Erases rows in the file. One transaction replaces the bodies with stubs, removes blocks that nothing else
- * references, and appends to the ledger; freed space is overwritten (`secure_delete`). Then the write-ahead
- * log is emptied, and the unused parts of the file are searched, because SQLite leaves copies of rows there
- * when it moves them between pages. If a copy is found, the file is rewritten (`VACUUM`).
+ * references, and appends to the ledger; freed space is overwritten (`secure_delete`). Then the file is rewritten (`VACUUM`),
+ * because SQLite leaves copies of rows in its unused parts when it moves them between pages, and the write-ahead log is emptied.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { equalBytes, type BlockId, type Hash } from '../../proof/internal.ts'
-import { Damaged } from '../port/damage-error.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
 import { sliceRows, Slices } from '../port/slices.ts'
-import { tokensIn } from '../port/row-tokens.ts'
-import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
-import type { Head, StoredRow } from '../port/row.ts'
-import { rowLeaf } from '../port/tree.ts'
+import { conflict, sameHead } from '../rules/rules.ts'
+import type { Head } from '../port/row.ts'
 import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
-import { fileOf, rewriteFile } from './thread.ts'
+import { rewriteFile } from './thread.ts'
 import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
-import { Needles } from './needles.ts'
-import { residueIn } from './residue.ts'
 import { bodyColumn, type Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
-import { forgetRow, purgeIndex } from './search.ts'
+import type { Search } from './search.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -41,6 +35,7 @@ interface Parts {
   readonly rows: Rows
   readonly leases: Leases
   readonly appender: Appender
+  readonly search: Search
   readonly sweeper: Sweeper
   readonly writer: Writer
 }
@@ -48,6 +43,8 @@ interface Parts {
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
+
+type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
 
 /** A row that contains a text. */
 interface FoundRow {
@@ -86,35 +83,29 @@ interface Content extends Packed {
 export class Eraser {
   readonly #db: DatabaseSync
   readonly #parts: Parts
-  readonly #hash: Hash
   readonly #sql: ReturnType<typeof statements>
 
-  constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
+  constructor(db: DatabaseSync, parts: Parts) {
     this.#db = db
     this.#parts = parts
-    this.#hash = hash
     this.#sql = statements(db)
   }
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
-    if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
+    if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] })
     const compared = await this.#parts.sweeper.restoreMentions()
     if (isLeft(compared)) return compared
-    const needles = new Needles()
-    if (erasure.slice !== 'only') needles.addUnknown() // the file is rewritten
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
       try {
-        return this.#together(scope, erasure, needles)
+        return this.#together(scope, erasure)
       } finally {
         this.#secure(was)
       }
     })
     if (isLeft(done)) return done
-    if (erasure.slice === 'one of several') return right({ ...done.right, residue: [] })
-    await needles.finish()
-    return this.#cleaned(done.right, needles)
+    return erasure.slice === 'one of several' ? right({ ...done.right, residue: [] }) : this.#cleaned(done.right)
   }
 
   async containing(scope: string, texts: readonly string[]): Promise<TextPlaces> {
@@ -184,30 +175,18 @@ export class Eraser {
   }
 
   /** The transaction. Everything that can fail is checked before the first write. */
-  #together(
-    scope: string,
-    { logs: input, ledger }: CheckedErasure,
-    needles: Needles,
-  ): Either<StoreFault, ErasedInFile> {
-    const { logs, rows, leases, appender, sweeper } = this.#parts
-    const places: {
-      readonly segment: number
-      readonly row: StoredRow
-      readonly leaf: Uint8Array
-      readonly stub: string
-    }[] = []
+  #together(scope: string, { logs: input, ledger }: CheckedErasure): Either<StoreFault, ErasedInFile> {
+    const { logs, rows, leases, appender, search, sweeper } = this.#parts
+    const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows: chosen, ...claim } of input) {
       const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
         const unleased = leases.against(log, claim)
         if (unleased !== undefined) return left(unleased)
         const head = headIn(log)
         if (!sameHead(head, expected)) return left(conflict(id, expected, head, []))
-        for (const { position, leaf, stub } of chosen) {
-          const [stretch] = rows.stretches(log.segment, position, position + 1)
-          const [row] = rows.read(log.segment, position, position + 1)
-          if (stretch === undefined || row === undefined) throw new Damaged(position, 'its row is missing')
-          if (!equalBytes(rowLeaf(row, this.#hash), leaf)) return left(rowMismatchFault(id, position))
-          if (row.erased === undefined) places.push({ segment: stretch.segment, row, leaf, stub })
+        for (const row of chosen) {
+          const segment = rows.segmentAt(log.segment, row.position)
+          places.set(`${segment} ${row.position}`, { ...row, segment })
         }
         return right(undefined)
       })
@@ -220,19 +199,12 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
-    let isIndexed = false
-    for (const { segment, row, leaf, stub } of places) {
-      const { position } = row
-      needles.addRow(row, stub)
-      for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
-        needles.addContent(content)
-      if (forgetRow(this.#db, segment, position)) isIndexed = true
+    for (const { segment, position, leaf, stub, tokens } of places.values()) {
+      search.erase(segment, position)
       rows.erase(segment, position, stub, leaf)
-      const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
-    if (isIndexed) needles.addUnknown()
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
@@ -245,10 +217,10 @@ export class Eraser {
     return right({ head: recorded.right.head, blocks })
   }
 
-  /** Remove remains of erased rows from the file and its write-ahead log. Needles are the texts to search for. */
-  async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
-    if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
-    const cleaned = await this.#clean(needles)
+  /** Remove remains of erased rows from the file and its write-ahead log. */
+  async #cleaned(done: ErasedInFile): Answer<ErasedExceptRows> {
+    if (this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
+    const cleaned = await this.#clean()
     // The rows are erased, even if their remains are not.
     const residue = isLeft(cleaned)
       ? [
@@ -264,53 +236,28 @@ export class Eraser {
   }
 
   /** Returns false while other readers prevent it. */
-  async #clean(needles: Needles | undefined): Promise<Either<StoreFault, boolean>> {
-    const file = fileOf(this.#db)
-    const rewrite = rewriteOnce(this.#db)
-    const emptied = await this.#outside(needles === undefined ? rewrite : () => emptyLog(this.#db))
-    if (isLeft(emptied) || !emptied.right) return emptied
-    if (needles !== undefined && (needles.hasUnknown || (await residueIn(file, needles)))) {
-      const rewritten = await this.#outside(rewrite)
-      if (isLeft(rewritten) || !rewritten.right) return rewritten
-    }
-    // The write-ahead log then has only this deletion.
-    return this.#outside(() => {
-      this.#sql.unmark().run()
-      return true
-    })
-  }
-
-  /** Runs work while no transaction is open, with freed space overwritten, until it succeeds or took too long. */
-  #outside(work: () => boolean | Promise<boolean>): Promise<Either<StoreFault, boolean>> {
-    const { writer } = this.#parts
-    const secured = async (): Promise<boolean> => {
-      const was = this.#secure('on')
-      try {
-        return await work()
-      } finally {
-        this.#secure(was)
-      }
-    }
-    return untilDone(Math.min(writer.wait, mostWait), () => writer.outside(secured))
+  async #clean(): Promise<Either<StoreFault, boolean>> {
+    const { search, writer } = this.#parts
+    const wait = Math.min(writer.wait, mostWait)
+    let isRewritten = false
+    return untilDone(wait, () =>
+      writer.outside(async () => {
+        if (!isRewritten) {
+          search.purge()
+          await rewriteFile(this.#db, wait)
+        }
+        isRewritten = true
+        if (!emptyLog(this.#db)) return false
+        this.#sql.unmark().run() // the write-ahead log then has only this deletion
+        return true
+      }),
+    )
   }
 
   #secure(value: string): string {
     const was = Object.values(this.#db.prepare('pragma secure_delete').get() ?? {})[0]
     this.#db.exec(`pragma secure_delete = ${value}`)
     return was === 1 ? 'on' : was === 2 ? 'fast' : 'off'
-  }
-}
-
-/** Takes the terms of erased rows out of the index, rewrites the file, and empties its log; once it was rewritten, only that. */
-const rewriteOnce = (db: DatabaseSync): (() => Promise<boolean>) => {
-  let isRewritten = false
-  return async () => {
-    if (!isRewritten) {
-      purgeIndex(db)
-      await rewriteFile(db, 0)
-    }
-    isRewritten = true
-    return emptyLog(db)
   }
 }
 
@@ -331,7 +278,6 @@ const statements = (db: DatabaseSync) =>
     uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
     block:
       'select id, kept, (select count(*) from mention where mention.block = block.key) as rows from block where key = ?',
-    bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,

@@ -175,7 +175,6 @@ export class Logs {
     const key = Number(added.lastInsertRowid)
     if (key > lastSegment)
       throw new Error(`segments are numbered up to ${lastSegment}, and the next one is ${key}: repair the store`)
-    this.#rows.added(key)
     if (parent !== null) this.#statements.addFork().run(parent)
     return key
   }

@@ -34,17 +34,11 @@ export class Rows {
   readonly #segment: StatementSync
   readonly #bodies: StatementSync
   readonly #nodes: StatementSync
-  readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
-  readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
-  /** Cached bases. Only of committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
-  /** The segments added in this transaction, which may still be rolled back. */
-  #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writer undefined if everything that is read is committed */
-  constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
-    this.#writer = writer
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'onRollBack'>) {
+    writer.onRollBack(() => this.#bases.clear()) // the key of a segment that is rolled back is used again
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     this.#bodies = db.prepare(
       `select id & 4294967295 as position, place, ${bodyColumn(db)}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
@@ -54,20 +48,12 @@ export class Rows {
       'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     )
     this.#nodes.setReturnArrays(true)
-    this.#place = db.prepare('select place from row where id = (? << 32) + ?')
     this.#sql = statements(db)
   }
 
   /** Forget a removed segment, to free memory. Its key is never used again. */
   forget(segment: number): void {
     this.#bases.delete(segment)
-  }
-
-  /** Register a new, uncommitted segment. */
-  added(segment: number): void {
-    const { transaction = -1 } = this.#writer ?? {}
-    if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
-    this.#added.keys.add(segment)
   }
 
   append(segment: number, grown: GrownRow): void {
@@ -92,20 +78,25 @@ export class Rows {
     { size, entries }: Pick<LogRow, 'size' | 'entries'>,
     lastPeak: Uint8Array | undefined,
   ): void {
-    const last = size === 0 ? undefined : this.#lastRow(segment, size - 1)
+    const last = size === 0 ? undefined : this.#besideRow(segment, size - 1)
     const isEnd =
       last === undefined
-        ? size === 0 && lastPeak === undefined
+        ? lastPeak === undefined
         : last.node instanceof Uint8Array && lastPeak !== undefined && equalBytes(last.node, lastPeak)
     if (!isEnd || entriesBefore(size, last && decodePlace(last.place)) !== entries)
       throw new Damaged(size, 'its head was altered')
   }
 
-  #lastRow(segment: number, position: number): { readonly place: number; readonly node: unknown } {
-    const [stretch] = this.stretches(segment, position, position + 1)
-    const found = this.#sql.end().get(stretch?.segment ?? segment, position)
+  /** What is stored beside a row. Throws Damaged. */
+  #besideRow(segment: number, position: number): { readonly place: number; readonly node: unknown } {
+    const found = this.#sql.beside().get(this.segmentAt(segment, position), position)
     if (found === undefined) throw new Damaged(position, 'its row is missing')
     return found as { readonly place: number; readonly node: unknown }
+  }
+
+  /** The segment with this position. Throws Damaged. */
+  segmentAt(segment: number, position: number): number {
+    return this.stretches(segment, position, position + 1)[0]?.segment ?? segment
   }
 
   /**
@@ -147,10 +138,7 @@ export class Rows {
   }
 
   placeAt(segment: number, position: number): KindIndex {
-    const [stretch] = this.stretches(segment, position, position + 1)
-    const found = this.#place.get(stretch?.segment ?? segment, position) as { readonly place: number } | undefined
-    if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return decodePlace(found.place)
+    return decodePlace(this.#besideRow(segment, position).place)
   }
 
   nodes(segment: number, positions: readonly number[]): Uint8Array[] {
@@ -183,11 +171,7 @@ export class Rows {
   }
 
   #node(segment: number, position: number): Uint8Array {
-    const [stretch] = this.stretches(segment, position, position + 1)
-    const owner = stretch?.segment ?? segment
-    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly RawNode[]
-    if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return nodeIn(position, found[1])
+    return nodeIn(position, this.#besideRow(segment, position).node)
   }
 
   /** Throws Damaged if a segment's checksum is wrong: rows appended to it might not be found again. */
@@ -231,8 +215,6 @@ export class Rows {
     if (found === undefined) throw new Damaged(0, `segment ${segment}, which has its rows, is missing`)
     const { scope, parent, base, sum } = found
     if (!fits(sum, scope, parent, base)) throw new Damaged(0, `segment ${segment}, which has its rows, was altered`)
-    const { writing = false, transaction = -1 } = this.#writer ?? {}
-    if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()
     this.#bases.set(segment, { parent, base })
     return { parent, base }
@@ -263,7 +245,7 @@ const statements = (db: DatabaseSync) =>
     insert:
       'insert into row (id, place, node, body, at, salt, erased, blocks) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?, ?)',
     bytes: 'select sum(octet_length(body)) as bytes from row where id between (? << 32) + ? and (? << 32) + ? - 1',
-    end: 'select place, node from row where id = (? << 32) + ?',
+    beside: 'select place, node from row where id = (? << 32) + ?',
     there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ?, blocks = null where id = (? << 32) + ?',
   })

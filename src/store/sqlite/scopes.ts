@@ -6,16 +6,12 @@ import { sumOf } from './sum.ts'
 import type { Writer } from './writer.ts'
 
 export class Scopes {
-  readonly #writer: Writer
   readonly #sql: ReturnType<typeof statements>
-  /** The keys of committed scopes. */
-  readonly #keys = new RecentMap<string, number>(1000)
-  /** The scopes added in this transaction, which may still be rolled back. */
-  #added = { in: -1, names: new Set<string>() }
+  #keys = new RecentMap<string, number>(1000)
 
-  constructor(db: DatabaseSync, writer: Writer) {
-    this.#writer = writer
+  constructor(db: DatabaseSync, writer: Pick<Writer, 'onRollBack'>) {
     this.#sql = statements(db)
+    writer.onRollBack(() => (this.#keys = new RecentMap(1000))) // the key of a scope that is rolled back is used again
   }
 
   keyOf(name: string): number {
@@ -23,8 +19,7 @@ export class Scopes {
     if (known !== undefined) return known
     const found = this.#sql.find().get(name) as { readonly key: number } | undefined
     if (found === undefined) return -1 // no scope has this key, so nothing will be found
-    const mayGo = this.#writer.writing && this.#added.in === this.#writer.transaction && this.#added.names.has(name)
-    if (!mayGo) this.#keys.set(name, found.key)
+    this.#keys.set(name, found.key)
     return found.key
   }
 
@@ -36,9 +31,6 @@ export class Scopes {
   own(name: string): number {
     const known = this.keyOf(name)
     if (known !== -1) return known
-    const { transaction } = this.#writer
-    if (this.#added.in !== transaction) this.#added = { in: transaction, names: new Set() }
-    this.#added.names.add(name)
     this.#sql.add().run(name, sumOf(name))
     return this.keyOf(name)
   }

@@ -118,6 +118,18 @@ export class Search implements IndexDriver {
     this.#db.exec(resetLastId)
   }
 
+  /** Remove an erased row from the index. Runs inside the write that erases it. Throws if this SQLite can't write the index. */
+  erase(segment: number, position: number): void {
+    if (this.#has() && !this.#hasFullText)
+      throw new Error(`the row is in a search index, and ${noFullText.reason}; nothing was erased`)
+    this.forget(segment, position, position)
+  }
+
+  /** Merge the index, so that the terms of forgotten rows leave it. Cost: O(index). */
+  purge(): void {
+    if (this.#isThere() && this.#hasFullText) this.#db.exec("insert into search (search) values ('optimize')")
+  }
+
   /** Forget a removed segment. Runs inside a write. Without FTS5, this is left to another process. */
   forgetSegment(segment: number): void {
     if (this.#has() && this.#hasFullText) this.#statements.dropUntil().run(segment)
@@ -137,26 +149,18 @@ export class Search implements IndexDriver {
   async drop(): Answer<void> {
     if (this.#statements.there().get() === undefined) return right(undefined)
     if (!this.#hasFullText) return left(noFullText)
-    const dropped = await this.#parts.writer.write(() => {
+    return this.#parts.writer.write(() => {
       this.#db.exec(dropTables)
       this.#known = undefined
       return right(undefined)
     })
-    return dropped
   }
 
   async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
-    const { after, log } = query
-    if (!this.#isThere() || !this.#hasFullText) return right(undefined)
-    const before = rowCursorIn(after)
-    if (isLeft(before)) return before
-    const ranges = log === undefined ? right([wholeRange]) : this.#stretchesOf(scope, log)
-    if (isLeft(ranges)) return ranges
-    try {
-      return right(this.#found(this.#parts.scopes.keyOf(scope), query, before.right, ranges.right))
-    } catch (error) {
-      return left(damagedIndex(error))
-    }
+    return this.#search(scope, query.log, (key, ranges) => {
+      const before = rowCursorIn(query.after)
+      return isLeft(before) ? before : right(this.#found(key, query, before.right, ranges))
+    })
   }
 
   async findIn(
@@ -190,15 +194,24 @@ export class Search implements IndexDriver {
   }
 
   async places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
-    if (!this.#isThere() || !this.#hasFullText) return right(undefined)
-    const { log, segments } = query
-    const ranges =
-      log === undefined ? right(segments?.map(wholeSegment) ?? [wholeRange]) : this.#stretchesOf(scope, log)
-    if (isLeft(ranges)) return ranges
-    const key = this.#parts.scopes.keyOf(scope)
-    try {
-      const places = query.words.map((terms) => (key === -1 ? [] : this.#placesOf(key, terms, query, ranges.right)))
+    return this.#search(scope, query.log, (key, all) => {
+      const ranges = query.log === undefined ? (query.segments?.map(wholeSegment) ?? all) : all
+      const places = query.words.map((terms) => (key === -1 ? [] : this.#placesOf(key, terms, query, ranges)))
       return right({ places, messages: this.#messages(key), behind: this.#behind() })
+    })
+  }
+
+  /** Searches the index, of one log or all. Undefined if there is none. */
+  #search<T>(
+    scope: string,
+    log: string | undefined,
+    work: (scope: number, ranges: readonly Stretch[]) => Either<StoreFault, T>,
+  ): Either<StoreFault, T | undefined> {
+    if (!this.#isThere() || !this.#hasFullText) return right(undefined)
+    const ranges = log === undefined ? right([wholeRange]) : this.#stretchesOf(scope, log)
+    if (isLeft(ranges)) return ranges
+    try {
+      return work(this.#parts.scopes.keyOf(scope), ranges.right)
     } catch (error) {
       return left(damagedIndex(error))
     }
@@ -305,7 +318,7 @@ export class Search implements IndexDriver {
     const shown = places.slice(0, limit)
     const end = places.length > limit ? shown.at(-1) : undefined
     const rows = shown.flatMap((place): readonly FoundRow[] => {
-      const row = this.#rowAt(place)
+      const [row] = this.#readable(place.segment, place.position, place.position + 1) // it may have been removed
       return row === undefined
         ? []
         : [{ logs: log === undefined ? this.#logsWith(place) : [log], row, cursor: rowCursor(place) }]
@@ -372,11 +385,7 @@ export class Search implements IndexDriver {
     })
   }
 
-  /** A row; undefined if it is unreadable, or was removed by a process without the index. */
-  #rowAt({ segment, position }: RowCursor): StoredRow | undefined {
-    return this.#readable(segment, position, position + 1)[0]
-  }
-
+  /** The rows that can be read. */
   #readable(segment: number, from: number, to: number): readonly StoredRow[] {
     const rows = orDamage(() => this.#parts.rows.read(segment, from, to))
     if (!(rows instanceof Damaged)) return rows
@@ -396,7 +405,7 @@ export class Search implements IndexDriver {
   }
 
   #block(scope: number, id: BlockId): Uint8Array | undefined {
-    return this.#parts.blocks.get(scope, [id]).get(id)
+    return this.#parts.blocks.get(scope, id)
   }
 
   /** The first unindexed position of a segment; undefined if there is no such segment. */
@@ -503,27 +512,6 @@ const resetLastId =
 
 /** Whether the index is one of these tables. An earlier version's has no stems: `make` replaces it. */
 const isTable = "select instr(sql, 'contentless_delete') > 0 as current from sqlite_schema where name = 'search'"
-
-/**
- * Remove an erased row from the index, in the transaction that erases it. Returns true if the index
- * had it. Then unused parts of the file may have its words, left there when the index was written,
- * in a form that can't be searched for.
- *
- * @throws Error if the file has an index that this SQLite can't write
- */
-export const forgetRow = (db: DatabaseSync, segment: number, position: number): boolean => {
-  if (db.prepare(isTable).get() === undefined) return false
-  if (!hasFullText(db)) throw new Error(`the row is in a search index, and ${noFullText.reason}; nothing was erased`)
-  const { changes } = prepareInBigints(db, 'delete from search where rowid = ?')().run(idOf(segment, position))
-  db.exec(resetLastId)
-  return changes > 0n
-}
-
-/** Merge the index, so that the terms of forgotten rows leave it. Cost: O(index). */
-export const purgeIndex = (db: DatabaseSync): void => {
-  if (hasFullText(db) && db.prepare(isTable).get()?.['current'] === 1)
-    db.exec("insert into search (search) values ('optimize')")
-}
 
 /** Each segment, the end of its rows, and how far they are indexed. An orphan's rows end where its last fork starts. */
 const reach = `

@@ -72,6 +72,7 @@ export class Writer {
   #transactions = 0
   /** The number of the latest transaction. */
   transaction = 0
+  readonly #onRollBack: (() => void)[] = []
   /** The size in bytes at which the growing write-ahead log is reported. */
   #tellAt = logLimit
   /** The fault of all further writes: the file was replaced, or a sync failed, so the state of the disk is unknown. */
@@ -105,6 +106,11 @@ export class Writer {
       this.#queue.push({ work: () => right(work()), bytes: 0, answer: resolve as Job['answer'], alone: true })
       this.#flushing ??= this.#flush()
     })
+  }
+
+  /** Call a function after each transaction that may not be committed: it forgets what was read in it. */
+  onRollBack(forget: () => void): void {
+    this.#onRollBack.push(forget)
   }
 
   /** Milliseconds to wait for another process's lock. */
@@ -223,6 +229,7 @@ export class Writer {
       return results
     } catch (error) {
       const open = rollBack(this.#db)
+      for (const forget of this.#onRollBack) forget()
       if (!committing) this.#checkFile() // if the file was replaced, that is the reason
       throw committing && !open && codeOf(error) !== full
         ? new UncertainCommit('a commit failed', { cause: error })
