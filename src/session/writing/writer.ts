@@ -16,7 +16,7 @@ import { isLeft, left, ownField, right, isCount } from '../../json/index.ts'
 import { termsOf } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
-import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
+import type { Append, AppendedRows, Head, Row, StoreFaultOf, VerifyFault } from '../../store/index.ts'
 import type { Plan, AppendFault } from '../../store/internal.ts'
 import { appendPlanned, headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
@@ -129,10 +129,6 @@ export class Writer {
     this.#written = written
     this.#ownKey = ownKey
     this.#record = record
-  }
-
-  get #store(): Store {
-    return this.#written.store
   }
 
   #on(event: WriterEvent): void {
@@ -333,9 +329,9 @@ export class Writer {
     expected: Head,
     { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
   ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
-    const { encryption } = this.#store
+    const { encryption } = this.#written.store
     try {
-      const stamped = stamp(rows, this.#store, this.#record.erasable)
+      const stamped = stamp(rows, this.#written.store, this.#record.erasable)
       if (isLeft(stamped) || encryption === undefined)
         return isLeft(stamped) ? stamped : right({ rows: stamped.right, blocks })
       return encryption.rows(this.#record.id, { expected, rows: stamped.right, blocks })
@@ -350,7 +346,7 @@ export class Writer {
     rows: readonly Row[],
   ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      return planAppend(range, expected, rows, this.#store)
+      return planAppend(range, expected, rows, this.#written.store)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }
@@ -362,7 +358,7 @@ export class Writer {
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
-      return await appendPlanned(this.#store, this.#record.id, {
+      return await appendPlanned(this.#written.store, this.#record.id, {
         ...append,
         terms: termsOf,
         ownKey: this.#ownKey,
@@ -494,9 +490,9 @@ export class Writer {
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#record, step.expectedLen ?? 0)
-      const older = await guardStore('read the session', () => rangeAt(this.#store, id, size)())
+      const older = await guardStore('read the session', () => rangeAt(this.#written.store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
-      expected = headOf(older.right, this.#store.hash)
+      expected = headOf(older.right, this.#written.store.hash)
     }
     const answer = await this.#ask(step, { expected, rows, blocks })
     if (isLeft(answer)) return this.#fail(step, answer.left._tag === 'Conflict' ? this.#against(step) : answer.left)
@@ -511,8 +507,8 @@ export class Writer {
     const record = this.#record
     const [len, notes] = [record.history.len, record.notes.len]
     const synced = await guardStore('read the session', async (): Promise<Either<VerifyFault, unknown>> => {
-      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, record, conflict)
-      return isLeft(carried) || carried.right ? carried : catchUp(this.#store, record)
+      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#written.store, record, conflict)
+      return isLeft(carried) || carried.right ? carried : catchUp(this.#written.store, record)
     })
     this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
     if (!isLeft(synced)) {

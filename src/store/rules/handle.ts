@@ -5,7 +5,7 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, type SignalLike, type Task } from '../../task/index.ts'
+import { amount, choice, type SignalLike, type Task } from '../../task/index.ts'
 import {
   describe,
   freezeResult,
@@ -32,7 +32,7 @@ import {
   type Run,
 } from './block-handle.ts'
 import type { CheckOptions, StoreFinding } from '../port/check.ts'
-import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
+import { checkQuery, listOrders } from './check-query.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { EraseRequest } from '../port/erasing.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
@@ -70,7 +70,7 @@ import {
 } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
-import { definePlannedAppend } from '../port/plan.ts'
+import { checkAppend, definePlannedAppend } from '../port/plan.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
@@ -298,8 +298,7 @@ const logCalls = (calls: Calls) => {
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (input) => {
       const query = optionsOf('store.list', input, listNames)
-      if (query.by !== undefined && !isOrder(query.by))
-        throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
+      if (query.by !== undefined) choice('store.list: by', query.by, listOrders)
       amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
       return calls.run('list', async () => {
         const checked = checkQuery(query)
