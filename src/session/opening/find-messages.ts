@@ -41,7 +41,7 @@ export const findMessages = (
   query: MessageQuery,
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
-  const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
+  const { matching, before, signal } = optionsOf('findMessages', query, { matching: true, before: true, signal: true })
   checkArgument(
     'findMessages',
     matching === undefined || matching instanceof RegExp,
@@ -114,5 +114,3 @@ const decoded = (url: string): readonly string[] => {
     return []
   }
 }
-
-const optionNames = { matching: true, before: true, signal: true } as const

@@ -76,17 +76,7 @@ import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import { cancelled, Slices } from '../port/slices.ts'
 import { withStops } from './with-signal.ts'
-import type {
-  Append,
-  AppendedRows,
-  Fork,
-  ListQuery,
-  LogInfo,
-  MetaUpdate,
-  NewLog,
-  RowRange,
-  Store,
-} from '../port/store.ts'
+import type { Append, AppendedRows, Fork, LogInfo, MetaUpdate, NewLog, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
@@ -297,7 +287,7 @@ const logCalls = (calls: Calls) => {
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (input) => {
-      const query = optionsOf('store.list', input, listNames)
+      const query = optionsOf('store.list', input, { limit: true, after: true, where: true, by: true })
       if (query.by !== undefined) choice('store.list: by', query.by, listOrders)
       amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
       return calls.run('list', async () => {
@@ -333,7 +323,7 @@ const logCalls = (calls: Calls) => {
       return calls.on('append', id, () => appendRows(id, append), append)
     },
     read: (id, input) => {
-      const range = optionsOf('store.read', input, readNames)
+      const range = optionsOf('store.read', input, { from: true, to: true, only: true })
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
         return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
@@ -670,5 +660,3 @@ const findNames: OptionNames<RowQuery> = {
   after: true,
   count: true,
 }
-const listNames: OptionNames<ListQuery> = { limit: true, after: true, where: true, by: true }
-const readNames: OptionNames<RowRange> = { from: true, to: true, only: true }
