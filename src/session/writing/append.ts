@@ -11,11 +11,9 @@ import { createPace, type Pace } from './pace.ts'
 import {
   writableNote,
   type WritableNote,
-  retractFrom,
   checkNoteInput,
   type NoteBlock,
   type NoteInput,
-  retractLast,
   messageRows,
   reachOf,
   retractionRows,
@@ -149,12 +147,12 @@ export class Appending {
 
   async pop(options: RetractOptions): Promise<WriteAnswer<PopResult>> {
     let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
-    const retractNewest: Retract = (conversation, len) => {
-      const message = conversation.at(-1)
-      popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
-      return retractLast(conversation, len)
+    const retractLast: Retract = (conversation, len) => {
+      const position = conversation.positionAt(-1)
+      popped = position === undefined ? none : { message: conversation.at(-1), position }
+      return position === undefined ? { from: len, to: len } : { from: position, to: position + 1 }
     }
-    const answer = await this.#retract(retractNewest, options)
+    const answer = await this.#retract(retractLast, options)
     return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
   }
 
@@ -162,7 +160,7 @@ export class Appending {
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<AppendedMessages>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#record, instead, page, this.#store)
-    return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
+    return isLeft(rows) ? rows : this.#retract((_, len) => ({ from: to, to: len }), options, rows.right)
   }
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<AppendedMessages>> {
