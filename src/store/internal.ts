@@ -63,14 +63,7 @@ export {
   type UpdateFault,
   type LeaseFault,
 } from './fault.ts'
-export {
-  byteFinderInSlices,
-  byteFinderOf,
-  charactersOf,
-  finderInSlices,
-  finderOf,
-  makeFinder,
-} from './port/find-texts.ts'
+export { byteFinderInSlices, byteFinderOf, finderInSlices, finderOf, makeFinder } from './port/find-texts.ts'
 export { atOnce, cancelled, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'

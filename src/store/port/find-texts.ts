@@ -3,7 +3,7 @@
  * these is the beginning of another, and they are sorted, so one of them at most can be there: the last one that is
  * not greater. So the cost does not grow when texts begin alike.
  */
-import { utf8Of } from '../../json/index.ts'
+import { charactersOf, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { atOnce, inSlices } from './slices.ts'
 
@@ -140,14 +140,6 @@ const lastNotGreater = (sorted: readonly string[], text: string, at: number): st
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/** Converts each byte to a character, for at most 512 MiB. */
-export const charactersOf = (bytes: Uint8Array): string => {
-  let text = ''
-  for (let from = 0; from < bytes.length; from += 8192)
-    text += String.fromCharCode.apply(null, bytes.subarray(from, from + 8192) as unknown as number[]) // a spread is slow
-  return text
-}
 
 const factor = 0x01000193
 /** The factor of the character that leaves a hash of this many. */

@@ -2,9 +2,9 @@
  * The bytes to search for in a file after an erasure: pieces of the erased texts. Remains may be partly
  * overwritten, so a text is cut into consecutive pieces of 16 bytes: any 31 remaining bytes contain a whole piece.
  */
-import { jsonOrText } from '../../json/index.ts'
+import { charactersOf, jsonOrText } from '../../json/index.ts'
 import { contentsOf, isProgramName } from '../port/contents.ts'
-import { charactersOf, finderInSlices, finderOf } from '../port/find-texts.ts'
+import { finderInSlices, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
 import { nextTurn } from '../port/slices.ts'
 import { pack, unpack, type Packed } from './packed.ts'
