@@ -39,13 +39,16 @@ const bytesOfBinary = (binary: string): Uint8Array => {
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Encodes bytes as base64. Throws TypeError without `btoa`. */
-export const base64Of = (bytes: Uint8Array): string => {
-  let binary = ''
+/** Converts each byte to a character, for at most 512 MiB. */
+export const charactersOf = (bytes: Uint8Array): string => {
+  let text = ''
   for (let from = 0; from < bytes.length; from += 8192)
-    binary += String.fromCharCode.apply(undefined, bytes.subarray(from, from + 8192) as unknown as number[]) // a spread takes seven times the time
-  return requireGlobal(toBase64, 'btoa')(binary)
+    text += String.fromCharCode.apply(undefined, bytes.subarray(from, from + 8192) as unknown as number[]) // a spread takes seven times the time
+  return text
 }
+
+/** Encodes bytes as base64. Throws TypeError without `btoa`. */
+export const base64Of = (bytes: Uint8Array): string => requireGlobal(toBase64, 'btoa')(charactersOf(bytes))
 
 /** Encodes a text as UTF-8. Throws TypeError without `TextEncoder`. */
 export const utf8Of = (text: string): Uint8Array => requireGlobal(encoder, 'TextEncoder').encode(text)

@@ -79,16 +79,8 @@ export const runLengthAt = (gaps: Gaps | undefined, rank: number): number => {
 }
 
 /** The index of the last number up to a value, in ascending numbers; -1 if there is none. */
-const lastUpTo = (numbers: readonly number[], value: number): number => {
-  let low = 0
-  let high = numbers.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((numbers[middle] as number) <= value) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
+const lastUpTo = (numbers: readonly number[], value: number): number =>
+  countWhile(numbers.length, (index) => (numbers[index] as number) <= value) - 1
 
 /** The length of the leading run of indexes for which `holds` is true. Binary search: O(log count). */
 export const countWhile = (count: number, holds: (index: number) => boolean): number => {

@@ -1,4 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { cursorText } from './rules/check-query.ts'
 export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { latest, momentOf } from './port/clock.ts'
@@ -16,7 +17,6 @@ export {
   type IndexDriver,
   type StoreDriver,
   type UnchangedLog,
-  cursorText,
 } from './port/driver.ts'
 export {
   type EncryptedText,
@@ -63,18 +63,10 @@ export {
   type UpdateFault,
   type LeaseFault,
 } from './fault.ts'
-export {
-  byteFinderInSlices,
-  byteFinderOf,
-  charactersOf,
-  finderInSlices,
-  finderOf,
-  makeFinder,
-} from './port/find-texts.ts'
+export { byteFinderInSlices, byteFinderOf, finderInSlices, finderOf, makeFinder } from './port/find-texts.ts'
 export { atOnce, cancelled, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
-export { hashedBlock } from './port/hashed-block.ts'
 export { compareIds, invalidId, isLeaf } from './port/id.ts'
 export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
@@ -119,7 +111,15 @@ export {
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
 export { withSignal } from './rules/with-signal.ts'
-export { appendPlanned, definePlannedAppend, isMoment, isSalt, planAppend, type Plan } from './port/plan.ts'
+export {
+  appendPlanned,
+  definePlannedAppend,
+  hashedBlock,
+  isMoment,
+  isSalt,
+  planAppend,
+  type Plan,
+} from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type {
@@ -180,4 +180,4 @@ export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'
 export { rangeAt, readSameLog, verifyLog, type InspectRows } from './rules/verify.ts'
 export { streamLogs } from './rules/streams.ts'
-export type { FollowOptions } from './rules/follow.ts'
+export { followRows, type FollowOptions } from './rules/follow.ts'

@@ -7,13 +7,6 @@ export interface Timer {
   readonly cancel: () => void
 }
 
-interface TimerOptions {
-  /** Whether it keeps an otherwise idle process alive. Default: `true`. */
-  readonly keeps?: boolean
-  /** How long one platform timer can wait, in milliseconds. Default: 2,147,483,647; beyond it a timer fires at once. */
-  readonly longest?: number | undefined
-}
-
 /** A source of time and timers. */
 export interface Clock {
   /**
@@ -36,24 +29,30 @@ declare const setTimeout: (work: () => void, milliseconds: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
 declare const performance: { readonly now: () => number }
 
-/** Call `work` after a delay, even one of 30 days; with `Infinity`, never. */
-export const after = (
-  milliseconds: number,
-  work: () => void,
-  { keeps = true, longest = longestTimer }: TimerOptions = {},
-): Timer => {
-  let timer: unknown
-  const wait = (left: number): void => {
-    const now = Math.min(left, longest)
-    timer = setTimeout(() => (left > now ? wait(left - now) : work()), now)
-    if (!keeps && typeof timer === 'object') (timer as { readonly unref?: () => void } | null)?.unref?.() // Node's
+/** The longest delay of a platform timer in milliseconds: 24.8 days. Beyond it, it fires at once. */
+export const longestTimer: number = 2 ** 31 - 1
+
+/** A timer of any length, by one that waits up to `longest` milliseconds. With `Infinity` it never calls. */
+export const longTimer =
+  (start: Clock['after'], longest: number = longestTimer): Clock['after'] =>
+  (milliseconds, work, options) => {
+    let timer: Timer | undefined
+    const wait = (left: number): void => {
+      const part = Math.min(left, longest)
+      timer = start(part, () => (left > part ? wait(left - part) : work()), options)
+    }
+    if (milliseconds !== Infinity) wait(milliseconds)
+    return { cancel: () => timer?.cancel() }
   }
-  if (milliseconds !== Infinity) wait(milliseconds)
+
+export const platformTimer: Clock['after'] = (milliseconds, work, { keeps = true } = {}) => {
+  const timer = setTimeout(work, milliseconds)
+  if (!keeps && typeof timer === 'object') (timer as { readonly unref?: () => void } | null)?.unref?.() // Node's
   return { cancel: () => clearTimeout(timer) }
 }
 
-/** The longest delay of a platform timer in milliseconds: 24.8 days. */
-export const longestTimer: number = 2 ** 31 - 1
+/** Call `work` after a delay, even one of 30 days; with `Infinity`, never. */
+export const after: Clock['after'] = longTimer(platformTimer)
 
 /** The platform's clock. */
 export const systemClock: Clock = Object.freeze({ now: () => performance.now(), after })
@@ -68,16 +67,5 @@ export const clockOf = (clock: Clock | undefined): Clock => {
   const { now, after: start } = Object(clock) as Partial<Clock>
   if (typeof now !== 'function' || typeof start !== 'function')
     throw new TypeError(`clock is ${describe(clock)}; expected an object with the methods now and after`)
-  return {
-    now: () => clock.now(),
-    after: (milliseconds, work, options) => {
-      let timer: Timer | undefined
-      const wait = (left: number): void => {
-        const part = Math.min(left, longestTimer)
-        timer = clock.after(part, () => (left > part ? wait(left - part) : work()), options)
-      }
-      if (milliseconds !== Infinity) wait(milliseconds)
-      return { cancel: () => timer?.cancel() }
-    },
-  }
+  return { now: () => clock.now(), after: longTimer((...timer) => clock.after(...timer)) }
 }

@@ -5,15 +5,15 @@ import { hashRow, portableSha256 as hash, emptyRange } from '../../src/proof/int
 import { left, right } from '../../src/json/index.ts'
 import { momentOf } from '../../src/store/port/clock.ts'
 import { copyArgument } from '../../src/store/port/copy-argument.ts'
-import { cursorText } from '../../src/store/port/driver.ts'
 import { fewTexts, finderOf } from '../../src/store/port/find-texts.ts'
 import { formatFault } from '../../src/store/port/format.ts'
 import { compareIds, invalidBlockId, invalidId } from '../../src/store/port/id.ts'
-import { checkRows, isMoment, isPlanned, isSalt, planAppend, planOf } from '../../src/store/port/plan.ts'
+import { checkAppend, checkRows, isMoment, isPlanned, isSalt, planAppend } from '../../src/store/port/plan.ts'
+import type { Append } from '../../src/store/port/store.ts'
 import { rowCursor, rowCursorIn } from '../../src/store/port/row-cursor.ts'
 import { countIn, tokensIn } from '../../src/store/port/row-tokens.ts'
 import { headOf } from '../../src/store/port/tree.ts'
-import { checkAppend, checkQuery } from '../../src/store/rules/check-arguments.ts'
+import { checkQuery, cursorText } from '../../src/store/rules/check-query.ts'
 import { codeOf, faultOf, isDamage } from '../../src/store/sqlite/fault.ts'
 import { fits, sumOf } from '../../src/store/sqlite/sum.ts'
 import { orThrow } from 'indelible'
@@ -114,8 +114,10 @@ describe('an append to a store', () => {
     expect(plan.head).toEqual(headOf(plan.grown.range, hash))
     for (const one of [plan, plan.head]) expect(Object.isFrozen(one)).toBe(true)
     expect([isPlanned(plan.rows), isPlanned([...plan.rows]), isPlanned(rows)]).toEqual([true, false, false])
-    expect([planOf(plan.rows, hash), planOf(plan.rows, (bytes) => hash(bytes)), planOf(rows, hash)]).toEqual([plan, undefined, undefined]) // oxfmt-ignore
-    expect(orThrow(checkAppend({ expected, rows: plan.rows }, context)).plan).toBe(plan)
+    const planIn = (rows: Append['rows'], of = hash) =>
+      orThrow(checkAppend({ expected, rows }, { ...context, hash: of })).plan
+    expect(planIn(plan.rows)).toBe(plan)
+    expect([planIn(plan.rows, (bytes) => hash(bytes)), planIn(rows)]).toEqual([undefined, undefined])
     expect(planAppend(emptyRange, expected, [{ kind: 'x' } as never], context)).toMatchObject({
       left: { _tag: 'InvalidRow' },
     })

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { after } from '../../src/task/index.ts'
+import { longTimer, platformTimer } from '../../src/task/timer.ts'
 
 const day = 24 * 3600 * 1000
 
@@ -12,7 +13,7 @@ it("a timer fires on time, also beyond the platform's longest timer", () => {
   const firedAt = (milliseconds: number, longest?: number): number => {
     const from = Date.now()
     const fired: number[] = []
-    after(milliseconds, () => fired.push(Date.now() - from), { longest })
+    longTimer(platformTimer, longest)(milliseconds, () => fired.push(Date.now() - from))
     while (fired.length === 0) vi.advanceTimersToNextTimer()
     return fired[0] as number
   }
@@ -31,7 +32,7 @@ it('a 30-day timer does not fire at once, an Infinity timer never does, and both
     after(Number.MAX_VALUE, () => fired.push('the most')),
     after(Infinity, () => fired.push('never')),
     after(20, () => fired.push('cancelled')),
-    after(25, () => fired.push('cancelled between two'), { longest: 10 }),
+    longTimer(platformTimer, 10)(25, () => fired.push('cancelled between two')),
   ]
   timers.at(-2)?.cancel()
   vi.advanceTimersByTime(12)

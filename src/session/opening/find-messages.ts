@@ -1,8 +1,8 @@
 /** Finds messages to erase, by their text or age. */
-import { bytesOfBase64, checkArgument, optionsOf, textOfBase64 } from '../../json/index.ts'
+import { bytesOfBase64, charactersOf, checkArgument, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { cancelled, charactersOf, Slices, withSignal } from '../../store/internal.ts'
+import { cancelled, Slices, withSignal } from '../../store/internal.ts'
 import { fail, need, type SignalLike, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/loaded-record.ts'
@@ -41,7 +41,7 @@ export const findMessages = (
   query: MessageQuery,
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
-  const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
+  const { matching, before, signal } = optionsOf('findMessages', query, { matching: true, before: true, signal: true })
   checkArgument(
     'findMessages',
     matching === undefined || matching instanceof RegExp,
@@ -114,5 +114,3 @@ const decoded = (url: string): readonly string[] => {
     return []
   }
 }
-
-const optionNames = { matching: true, before: true, signal: true } as const

@@ -1,10 +1,10 @@
 /** Follows a session: yields its rows as they are committed, until it is sealed. */
-import { followLog, type Store, type StoredRow } from '../../store/index.ts'
+import type { Store, StoredRow } from '../../store/index.ts'
 import { isRight } from '../../json/index.ts'
 import { noteOf } from '../record/loaded-record.ts'
 import type { SessionReader } from '../session.ts'
 import { storeOfSession } from '../record/store-of.ts'
-import type { FollowOptions } from '../../store/internal.ts'
+import { followRows, type FollowOptions } from '../../store/internal.ts'
 
 /** A session, named by its store and id. */
 interface SessionPlace {
@@ -22,7 +22,7 @@ interface SessionPlace {
  * again. Rows are read when you ask for them, so a slow reader delays no one else. After an error,
  * continue at the last row's position plus 1.
  *
- * Cost    one read of up to 500 rows for each signal. When idle: nothing in memory; SQLite is
+ * Cost    one read of up to 256 rows for each signal. When idle: nothing in memory; SQLite is
  *         polled 5 times a second, PostgreSQL every 5 seconds
  *
  * @param session a session, or its store and id
@@ -40,28 +40,7 @@ export const follow = (
 ): AsyncIterable<StoredRow> => {
   const store =
     typeof session === 'object' && session !== null && 'store' in session ? session.store : storeOfSession(session)
-  const rows = followLog(store, session.id, options)
-  return { [Symbol.asyncIterator]: () => untilSealed(rows[Symbol.asyncIterator]()) }
-}
-
-const untilSealed = (rows: AsyncIterator<StoredRow>): AsyncIterableIterator<StoredRow> => {
-  const endIteration = async (): Promise<IteratorResult<StoredRow, undefined>> => {
-    await rows.return?.()
-    return { done: true, value: undefined }
-  }
-  let sealed = false
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    next: async () => {
-      if (sealed) return endIteration()
-      const next: IteratorResult<StoredRow, undefined> = await rows.next()
-      sealed ||= next.done !== true && isSeal(next.value)
-      return next
-    },
-    return: endIteration,
-  }
+  return followRows(store, session.id, options, isSeal)
 }
 
 const isSeal = ({ kind, body }: StoredRow): boolean => {

@@ -1,15 +1,15 @@
 /** Forks a session: the new session starts with the first messages of another, and shares them. */
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
+import { isLeft, optionsOf, present } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoredRow, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument, ownStore, withoutKeys } from '../../store/internal.ts'
 import { sessionSteps, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
-import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
+import type { Redact } from '../../redact/index.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { noteOf } from '../record/loaded-record.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
-import { describeSession, openSession, randomId } from './open.ts'
+import { describeSession, openSession, randomId, redactorFor } from './open.ts'
 import type { Session } from '../session.ts'
 
 /** The options of a fork. */
@@ -40,11 +40,10 @@ export interface ForkOptions {
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
   checkStore('forkSession', store)
-  const { redact, ...rest } = optionsOf('forkSession', options, optionNames)
-  const plan = forkPlan(ownFields(rest), redact)
+  const plan = forkPlan(optionsOf('forkSession', options, optionNames))
   return sessionSteps(async function* () {
     const forked = yield* forkRows(store, id, plan)
-    const opened = await openSession(store, forked.id, redact === undefined ? {} : { redact })()
+    const opened = await openSession(store, forked.id, present({ redact: plan.redact }))()
     if (isLeft(opened)) await removeUnread(store, forked)
     return yield* need(opened)
   }, 'forkSession')
@@ -72,33 +71,23 @@ export const createFork = (
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
   checkStore('createFork', store)
-  const { redact, ...rest } = optionsOf('createFork', options, optionNames)
-  const plan = forkPlan(ownFields(rest), redact)
+  const plan = forkPlan(optionsOf('createFork', options, optionNames))
   return sessionSteps(() => forkRows(store, id, plan), 'createFork')
 }
 
 /** The caller's options, checked and copied. */
-interface ForkPlan {
-  readonly at: number | undefined
-  readonly metadata: JsonObject | undefined
-  readonly id: string
-  readonly redactor: Redactor | undefined
-}
-
-const forkPlan = (
-  { at, id = randomId(), metadata }: Pick<ForkOptions, 'at' | 'id' | 'metadata'>,
-  redact: Redact | undefined,
-): ForkPlan => ({
-  id,
-  redactor: redact === undefined ? undefined : createRedactor(redact),
+const forkPlan = ({ at, id = randomId(), metadata, redact }: ForkOptions) => ({
   at,
-  metadata: metadata === undefined ? undefined : copyArgument(metadata),
+  id,
+  metadata: copyArgument(metadata),
+  redact,
+  redactor: redactorFor(redact),
 })
 
 async function* forkRows(
   store: Store,
   id: string,
-  { at, id: to, metadata, redactor }: ForkPlan,
+  { at, id: to, metadata, redactor }: ReturnType<typeof forkPlan>,
 ): Steps<ForkSessionFault, SessionInfo> {
   const from = yield* need(describeSession(store, id))
   const { len } = from

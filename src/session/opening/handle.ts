@@ -65,7 +65,7 @@ export const sessionOf = (store: Store, record: LoadedRecord, log: LogInfo, info
     history: () => history().open(),
     flush: () => sessionTask(() => history().flush(), 'session.flush'),
     lease: (options) => {
-      const lease = optionsOf('session.lease', options, leaseOptions)
+      const lease = optionsOf('session.lease', options, { holder: true, ttl: true, wait: true, clock: true })
       const holder = redactedName(record.redactor, lease.holder)
       return leases.take(ownFields({ ...lease, holder }), (head) => writer.refresh(head))
     },
@@ -168,4 +168,3 @@ const rewindOptions = {
   respectLease: true,
 } as const
 const leaseRespect = { respectLease: true } as const
-const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const

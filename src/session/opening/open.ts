@@ -56,7 +56,7 @@ export const firstMessages = (
 }
 
 /** Throws TypeError if a rule is invalid. */
-const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
+export const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
   redact === undefined ? undefined : createRedactor(redact)
 
 /**
@@ -134,7 +134,7 @@ export const openSession = (
   options: OpenOptions & { readonly signal?: SignalLike } = {},
 ): Task<OpenSessionFault, Session> => {
   checkStore('openSession', store)
-  const { redact, signal } = optionsOf('openSession', options, openingNames)
+  const { redact, signal } = optionsOf('openSession', options, { redact: true, signal: true })
   const redactor = redactorFor(redact)
   return sessionTask(async () => {
     const opened = await readUnread(withSignal(store, signal), id, redactor)
@@ -195,5 +195,3 @@ const createOptionNames = {
   erasable: true,
   redact: true,
 } as const
-const openOptionNames = { redact: true } as const
-const openingNames = { ...openOptionNames, signal: true } as const

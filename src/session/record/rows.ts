@@ -231,16 +231,6 @@ const writableSummary = (summary: SummaryNote, needsDigest: boolean, record: Loa
 /** Selects the range to retract, from the conversation and the number of messages in the record. */
 export type Retract = (conversation: View<Message>, len: number) => Range
 
-export const retractLast: Retract = (conversation, len) => {
-  const from = conversation.positionAt(-1) ?? len
-  return { from, to: from === len ? len : from + 1 }
-}
-
-/** All messages from a position of the record. */
-export const retractFrom =
-  (from: number): Retract =>
-  (_, len) => ({ from, to: len })
-
 /**
  * The rows of a retraction and of the messages that replace it. Without the retraction note if the
  * range has no message of the conversation.

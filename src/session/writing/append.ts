@@ -11,11 +11,9 @@ import { createPace, type Pace } from './pace.ts'
 import {
   writableNote,
   type WritableNote,
-  retractFrom,
   checkNoteInput,
   type NoteBlock,
   type NoteInput,
-  retractLast,
   messageRows,
   reachOf,
   retractionRows,
@@ -76,34 +74,26 @@ export class Appending {
     options: AppendOptions,
     stored: readonly NoteBlock[] = [],
   ): Promise<WriteAnswer<AppendedMessages>> {
-    const init = notesOf(input)
+    const { messages, notes: newNotes } = inputsOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
-    const rows = messageRows(this.#record, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
+    const rows = messageRows(this.#record, messages, page, this.#store)
     if (isLeft(rows)) return rows
     const notes: NoteInput[] = []
-    for (const note of init) {
+    for (const note of newNotes) {
       const checked = checkNoteInput(note, this.#record, this.#store, stored)
       if (isLeft(checked)) return checked
       notes.push(checked.right)
     }
-    const allRows = (len: number): ReturnType<Step['rows']> =>
-      notes.length === 0 ? rows : withNotes(this.#record, rows.right, notes, len)
+    const allRows = (len: number): ReturnType<Step['rows']> => withNotes(this.#record, rows.right, notes, len)
+    const isAtHead = expectedHead !== undefined // then notes are checked when their turn comes
+    const now = notes.length === 0 ? rows : isAtHead ? undefined : allRows(expectedLen ?? this.#writer.len)
+    if (now !== undefined && isLeft(now)) return now
+    const continues: Continues = isAtHead
+      ? { type: 'head', head: { ...expectedHead } }
+      : { type: 'len', len: expectedLen, conversation }
     const counts = { messages: rows.right.rows.length, notes: notes.length }
-    if (expectedHead !== undefined)
-      return this.#append(
-        step(
-          { type: 'head', head: { ...expectedHead } },
-          options,
-          counts,
-          () => allRows(this.#record.history.len),
-          rows,
-        ),
-        notes,
-      )
-    const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
-    if (isLeft(now)) return now
     return this.#append(
-      step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows),
+      step(continues, options, counts, () => now ?? allRows(this.#record.history.len), rows),
       notes,
     )
   }
@@ -149,12 +139,12 @@ export class Appending {
 
   async pop(options: RetractOptions): Promise<WriteAnswer<PopResult>> {
     let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
-    const retractNewest: Retract = (conversation, len) => {
-      const message = conversation.at(-1)
-      popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
-      return retractLast(conversation, len)
+    const retractLast: Retract = (conversation, len) => {
+      const position = conversation.positionAt(-1)
+      popped = position === undefined ? none : { message: conversation.at(-1), position }
+      return position === undefined ? { from: len, to: len } : { from: position, to: position + 1 }
     }
-    const answer = await this.#retract(retractNewest, options)
+    const answer = await this.#retract(retractLast, options)
     return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
   }
 
@@ -162,7 +152,7 @@ export class Appending {
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<AppendedMessages>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#record, instead, page, this.#store)
-    return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
+    return isLeft(rows) ? rows : this.#retract((_, len) => ({ from: to, to: len }), options, rows.right)
   }
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<AppendedMessages>> {
@@ -245,13 +235,13 @@ const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'Damage
   return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
 }
 
-const isTogether = (input: AppendInput): input is MessagesAndNotes => isObject(input) && !Object.hasOwn(input, 'role')
-
-const hasOnlyNotes = (input: AppendInput): boolean =>
-  isTogether(input) && !Object.hasOwn(input, 'messages') && Object.hasOwn(input, 'notes')
-
-/** The notes of an append, copied. */
-const notesOf = (input: AppendInput): readonly NewNote[] => {
-  const notes = isTogether(input) ? ownField(input, 'notes') : undefined
-  return notes === undefined ? [] : copyArgument(notes)
+/** The messages of an append, and its notes, which are copied. */
+const inputsOf = (input: AppendInput): { readonly messages: MessagesInput; readonly notes: readonly NewNote[] } => {
+  if (!isObject(input) || Object.hasOwn(input, 'role')) return { messages: input as MessagesInput, notes: [] }
+  const notes = ownField(input as MessagesAndNotes, 'notes')
+  const hasOnlyNotes = Object.hasOwn(input, 'notes') && !Object.hasOwn(input, 'messages')
+  return {
+    messages: hasOnlyNotes ? [] : (input as unknown as MessagesInput),
+    notes: notes === undefined ? [] : copyArgument(notes),
+  }
 }

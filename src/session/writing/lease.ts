@@ -45,20 +45,24 @@ export class Leases implements WrittenStore {
   #current: Claim | undefined
   #lease: SessionLease | undefined
   #closed = false
+  /** The store; while the handle has a lease, with that lease added to appends, updates and erasures. */
+  store: Store
 
   constructor(store: Store, record: LoadedRecord) {
-    this.#plain = store
+    this.store = this.#plain = store
     this.#record = record
-  }
-
-  /** The store; while the handle has a lease, with that lease added to appends, updates and erasures. */
-  get store(): Store {
-    return this.#current === undefined ? this.#plain : (this.#fenced ??= this.#fence())
   }
 
   /** The last lease taken, unless it was released. */
   get lease(): SessionLease | undefined {
     return this.#lease
+  }
+
+  /** @param claim undefined if the handle has no lease any more */
+  #use(claim: Claim | undefined): void {
+    this.#current = claim
+    this.#lease = undefined
+    this.store = claim === undefined ? this.#plain : (this.#fenced ??= this.#fence())
   }
 
   #fence(): Store {
@@ -109,7 +113,7 @@ export class Leases implements WrittenStore {
   async #release(claim: Claim): Promise<Either<LogFault, Head | undefined>> {
     const released = await claim.release()
     this.#drop(claim)
-    if (this.#current === claim) this.#current = this.#lease = undefined
+    if (this.#current === claim) this.#use(undefined)
     this.#ended(claim.number)
     return released
   }
@@ -131,8 +135,7 @@ export class Leases implements WrittenStore {
       if (this.#closed) return left({ _tag: 'SessionClosed', id })
       if (isLeft(taken)) return taken
       this.#current?.end()
-      this.#current = claim
-      this.#lease = undefined
+      this.#use(claim)
       this.#ended(claim.number - 1)
       const refreshed = await refresh(taken.right)
       if (isLeft(refreshed)) {
@@ -156,7 +159,7 @@ export class Leases implements WrittenStore {
     this.#closed = true
     await Promise.all(this.#claims.map((claim) => claim.release())) // a lease that can't be released expires
     if (this.#current !== undefined) this.#ended(this.#current.number)
-    this.#current = this.#lease = undefined
+    this.#use(undefined)
   }
 }
 

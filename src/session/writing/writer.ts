@@ -15,8 +15,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right, isCount } from '../../json/index.ts'
 import { termsOf } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
-import type { CompactRange } from '../../proof/internal.ts'
-import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
+import type { Append, AppendedRows, Head, StoreFaultOf, VerifyFault } from '../../store/index.ts'
 import type { Plan, AppendFault } from '../../store/internal.ts'
 import { appendPlanned, headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
@@ -88,10 +87,11 @@ type StepConflict = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSe
 /** A pending step. */
 interface SentStep extends Waiting {
   readonly plan: Plan
-  readonly grown: Plan['grown']
   readonly apply: StepRows['apply']
   readonly answer: Promise<Either<AppendFault, AppendedRows>>
 }
+
+type RowsToStore = Pick<Append, 'rows' | 'blocks' | 'attached'>
 
 /** Work that requires nothing to be pending. */
 interface Pause {
@@ -129,10 +129,6 @@ export class Writer {
     this.#written = written
     this.#ownKey = ownKey
     this.#record = record
-  }
-
-  get #store(): Store {
-    return this.#written.store
   }
 
   #on(event: WriterEvent): void {
@@ -298,15 +294,15 @@ export class Writer {
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
-    const range = last?.grown.range ?? this.#record.range
+    const range = last?.plan.grown.range ?? this.#record.range
     const ready = this.#ready(before, made)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
-    const plan = this.#plan(range, before, toStore)
-    if (isLeft(plan)) return this.#fail(step, plan.left)
-    const { expected, grown } = plan.right
-    const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
-    this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
+    const planned = orIo('hash the rows', () => planAppend(range, before, toStore, this.#written.store))
+    if (isLeft(planned)) return this.#fail(step, planned.left)
+    const plan = planned.right
+    const answer = this.#ask(step, { expected: plan.expected, rows: plan.rows, ...rest })
+    this.#sent.push({ ...step, plan, apply, answer })
     const drains = this.#state === 'sending'
     this.#on('sent')
     if (!drains) void this.#drain()
@@ -329,40 +325,25 @@ export class Writer {
   }
 
   /** The rows to store, with their times; encrypted if the session is. */
-  #ready(
-    expected: Head,
-    { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
-  ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
-    const { encryption } = this.#store
-    try {
-      const stamped = stamp(rows, this.#store, this.#record.erasable)
-      if (isLeft(stamped) || encryption === undefined)
-        return isLeft(stamped) ? stamped : right({ rows: stamped.right, blocks })
-      return encryption.rows(this.#record.id, { expected, rows: stamped.right, blocks })
-    } catch (cause) {
-      return left({ _tag: 'Io', operation: 'encrypt the rows', cause })
-    }
-  }
-
-  #plan(
-    range: CompactRange,
-    expected: Head,
-    rows: readonly Row[],
-  ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
-    try {
-      return planAppend(range, expected, rows, this.#store)
-    } catch (cause) {
-      return left({ _tag: 'Io', operation: 'hash the rows', cause })
-    }
+  #ready(expected: Head, { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>): Either<WriteFault, RowsToStore> {
+    const { store } = this.#written
+    const { id, erasable } = this.#record
+    return orIo('encrypt the rows', (): Either<WriteFault, RowsToStore> => {
+      const stamped = stamp(rows, store, erasable)
+      if (isLeft(stamped)) return stamped
+      const { encryption } = store
+      if (encryption === undefined) return right({ rows: stamped.right, blocks })
+      return encryption.rows(id, { expected, rows: stamped.right, blocks })
+    })
   }
 
   /** Appends, and turns an exception of a third-party store into a fault, so that it can't stop the writer. */
   async #ask(
     { operation, respectLease }: Step,
-    append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
+    append: RowsToStore & Pick<Append, 'expected'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
-      return await appendPlanned(this.#store, this.#record.id, {
+      return await appendPlanned(this.#written.store, this.#record.id, {
         ...append,
         terms: termsOf,
         ownKey: this.#ownKey,
@@ -391,7 +372,7 @@ export class Writer {
     const answer = await first.answer
     this.#sent.shift()
     if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
-    if (answer.right.head.root !== first.grown.root) {
+    if (answer.right.head.root !== first.plan.grown.root) {
       const { id, head } = this.#record
       const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
       this.#break(fault)
@@ -399,7 +380,7 @@ export class Writer {
     }
     first.apply(answer.right.from)
     addTimes(this.#record, first.plan.rows)
-    this.#record.range = first.grown.range
+    this.#record.range = first.plan.grown.range
     this.#record.head = answer.right.head
     first.resolve(right(this.#recorded(answer.right, first.messages)))
   }
@@ -494,9 +475,9 @@ export class Writer {
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#record, step.expectedLen ?? 0)
-      const older = await guardStore('read the session', () => rangeAt(this.#store, id, size)())
+      const older = await guardStore('read the session', () => rangeAt(this.#written.store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
-      expected = headOf(older.right, this.#store.hash)
+      expected = headOf(older.right, this.#written.store.hash)
     }
     const answer = await this.#ask(step, { expected, rows, blocks })
     if (isLeft(answer)) return this.#fail(step, answer.left._tag === 'Conflict' ? this.#against(step) : answer.left)
@@ -511,8 +492,8 @@ export class Writer {
     const record = this.#record
     const [len, notes] = [record.history.len, record.notes.len]
     const synced = await guardStore('read the session', async (): Promise<Either<VerifyFault, unknown>> => {
-      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, record, conflict)
-      return isLeft(carried) || carried.right ? carried : catchUp(this.#store, record)
+      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#written.store, record, conflict)
+      return isLeft(carried) || carried.right ? carried : catchUp(this.#written.store, record)
     })
     this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
     if (!isLeft(synced)) {
@@ -593,6 +574,15 @@ export class Writer {
 }
 
 export const otherRows = 'the store did not append the rows that it was given'
+
+/** Turns an exception of a third-party store's functions into a fault. */
+const orIo = <F, T>(operation: string, work: () => Either<F, T>): Either<F | StoreFaultOf<'Io'>, T> => {
+  try {
+    return work()
+  } catch (cause) {
+    return left({ _tag: 'Io', operation, cause })
+  }
+}
 
 /** Whether the store returned an earlier result of this operation: its head is not the planned one. */
 const isRepeat = ({ head }: AppendedRows, { plan, operation }: SentStep): boolean =>

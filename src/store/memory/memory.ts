@@ -12,20 +12,20 @@ import {
 } from '../../proof/internal.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { momentOf } from '../port/clock.ts'
-import {
-  type Answer,
-  type Block,
-  type CheckedAppend,
-  type CheckedErasure,
-  type CheckedUpdate,
-  cursorText,
-  type CheckedQuery,
-  type Cursor,
-  type StoreDriver,
+import type {
+  Answer,
+  Block,
+  CheckedAppend,
+  CheckedErasure,
+  CheckedUpdate,
+  CheckedQuery,
+  Cursor,
+  StoreDriver,
 } from '../port/driver.ts'
 import { compareIds } from '../port/id.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
 import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
+import { cursorText } from '../rules/check-query.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
 import { claimFault, changeLease, type LeaseAnswer, type LeaseChange, type LeaseRow } from '../port/lease.ts'

@@ -8,33 +8,17 @@ import type { JsonObject } from '../../json/index.ts'
 import type { SignalLike } from '../../task/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'
-import type { CheckedRow, Plan } from './plan.ts'
+import type { Block, CheckedAppend } from './plan.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseAnswer, LeaseClaim, LeaseChange } from './lease.ts'
 import type { PlaceQuery, PlacesFound, RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 
+export type { Block, CheckedAppend } from './plan.ts'
+
 /** The result of a driver's method: a value or a fault. */
 export type Answer<T> = Promise<Either<StoreFault, T>>
-
-/** An append as a driver receives it. */
-export interface CheckedAppend extends LeaseClaim {
-  /** The head that the rows continue. */
-  readonly expected: Head
-  /** The rows, with their leaf hashes. At least one. */
-  readonly rows: readonly CheckedRow[]
-  /** The rows' blocks that came with the append. */
-  readonly blocks: readonly Block[]
-  /** The operation id of the append, if it has one. */
-  readonly operation: string | undefined
-  /** The plan of the rows, if it was computed already. Pass it to `growth` of the rules. */
-  readonly plan: Plan | undefined
-  /** Returns the terms of a row, for a driver with an index. */
-  readonly terms: TermsOf | undefined
-  /** The key that the log must have; the fault for another key is `Diverged`. Compare it with `hasKey` of the rules. */
-  readonly ownKey: string | null | undefined
-}
 
 /** New metadata as a driver receives it. */
 export interface CheckedUpdate extends LeaseClaim {
@@ -54,14 +38,6 @@ export interface UnchangedLog {
   readonly head: Head | undefined
 }
 
-/** A block with its id. */
-export interface Block {
-  /** The SHA-256 of its bytes, in hexadecimal. */
-  readonly id: BlockId
-  /** The driver's own copy. */
-  readonly bytes: Uint8Array
-}
-
 /** The log after which a page of a list starts. Drivers return it as `next`, through `cursorText`. */
 export interface Cursor {
   /** The log's sort key: the time of its last append, its number of entries or tokens, or its id; undefined in creation order. */
@@ -75,12 +51,6 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
   /** The log after which the page starts; undefined for the first page. */
   readonly after: Cursor | undefined
 }
-
-const separators = { appended: '.', entries: ':', tokens: ';' } as const
-
-/** The cursor text of a page in this order. Other orders refuse it, except the order by id. */
-export const cursorText = ({ value, key }: Cursor, by: CheckedQuery['by']): string =>
-  by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${separators[by]}${key}`
 
 /**
  * The interface that an adapter implements: the calls of a `Store`, which documents their effects and

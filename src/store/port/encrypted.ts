@@ -110,7 +110,7 @@ export const encryptionMark: string = `"${encryptionKey}":`
 /** Whether stored metadata is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
   const meta = jsonIn(text)
-  return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
+  return isObject(meta) && isEncryptedLog({ meta })
 }
 
 /** The id of the key for an encrypted log's own rows and metadata, whether it was read with keys or not. */
@@ -121,18 +121,10 @@ export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | unde
   return typeof own === 'string' ? own : undefined
 }
 
-/** A cache by metadata text, which is the same at each append to a log. */
-const keysOfTexts = new Map<string, string | undefined>()
-
 /** Like `ownKeyOf`, for stored metadata; also undefined if it can't be read. */
 export const ownKeyIn = (text: string): string | undefined => {
-  if (!text.includes(encryptionMark)) return undefined
-  if (keysOfTexts.has(text)) return keysOfTexts.get(text)
-  const meta: unknown = jsonIn(text)
-  const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
-  if (keysOfTexts.size >= 1000) keysOfTexts.clear()
-  keysOfTexts.set(text, key)
-  return key
+  const meta = text.includes(encryptionMark) ? jsonIn(text) : undefined
+  return isObject(meta) ? ownKeyOf({ meta }) : undefined
 }
 
 /** The fault for a log that a store without keys can't read or write. */

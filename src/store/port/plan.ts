@@ -1,10 +1,12 @@
 /**
- * Rows as a driver receives them: copied, checked and hashed. A plan has them before their append, with the tree and the head after
- * them: a writer that sends appends without waiting needs the next head in advance, and the store does not compute it again.
+ * Appends as a driver receives them: rows and blocks, copied, checked and hashed. A plan has the rows before their append, with the
+ * tree and the head after them: a writer that sends appends without waiting needs the next head in advance, and the store does not
+ * compute it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, ownFields, right } from '../../json/index.ts'
 import {
+  blockIdOf,
   grow,
   hashRow,
   hexOf,
@@ -17,12 +19,40 @@ import {
 } from '../../proof/internal.ts'
 import { latest, momentOf } from './clock.ts'
 import type { AppendFault, StoreFault, StoreFaultOf } from '../fault.ts'
-import { invalidBlockId, isLeaf } from './id.ts'
+import { invalidBlockId, invalidId, isLeaf } from './id.ts'
+import { claimIn, type LeaseClaim } from './lease.ts'
+import type { TermsOf } from './row-terms.ts'
 import type { Head, Row } from './row.ts'
 import type { Append, AppendedRows, Store } from './store.ts'
 
 /** A row to store, with its leaf. */
 export type CheckedRow = HashedRow<BlockId>
+
+/** A block with its id. */
+export interface Block {
+  /** The SHA-256 of its bytes, in hexadecimal. */
+  readonly id: BlockId
+  /** The driver's own copy. */
+  readonly bytes: Uint8Array
+}
+
+/** An append as a driver receives it. */
+export interface CheckedAppend extends LeaseClaim {
+  /** The head that the rows continue. */
+  readonly expected: Head
+  /** The rows, with their leaf hashes. At least one. */
+  readonly rows: readonly CheckedRow[]
+  /** The rows' blocks that came with the append. */
+  readonly blocks: readonly Block[]
+  /** The operation id of the append, if it has one. */
+  readonly operation: string | undefined
+  /** The plan of the rows, if it was computed already. Pass it to `growth` of the rules. */
+  readonly plan: Plan | undefined
+  /** Returns the terms of a row, for a driver with an index. */
+  readonly terms: TermsOf | undefined
+  /** The key that the log must have; the fault for another key is `Diverged`. Compare it with `hasKey` of the rules. */
+  readonly ownKey: string | null | undefined
+}
 
 /** A store's hash function and clock. */
 export interface RowContext {
@@ -137,9 +167,88 @@ export const planAppend = (
 export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly Row[])
 
 /** The plan of an array of rows, if there is one. */
-export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
+const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
   const known = plans.get(rows)
   return known?.hash === hash ? known.plan : undefined
+}
+
+/**
+ * Checks and copies an append. The rows of a plan are checked already.
+ *
+ * @param append the own fields of what the caller gave, without a prototype
+ */
+export const checkAppend = (append: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
+  const { expected, operation, blocks: brought = [], terms, ownKey } = append
+  const { hash } = context
+  const problem = operation === undefined ? undefined : invalidId('operation', operation)
+  if (problem !== undefined) return left(problem)
+  const plan = planOf(append.rows, hash)
+  const rows = plan === undefined ? checkRows(append.rows, context) : right(plan.rows)
+  if (isLeft(rows)) return rows
+  const blocks = brought.length === 0 ? right(noBlocks) : checkBlocks(brought, rows.right, hash)
+  if (isLeft(blocks)) return blocks
+  return right({
+    expected: { size: expected.size, root: expected.root },
+    rows: rows.right,
+    blocks: blocks.right,
+    operation,
+    plan,
+    terms,
+    ...claimIn(append),
+    ownKey,
+  })
+}
+
+const noBlocks: readonly Block[] = Object.freeze([])
+
+/** Copies of the blocks that rows bring, each once. Some of them were hashed before. */
+const checkBlocks = (
+  brought: readonly Uint8Array[],
+  rows: readonly CheckedRow[],
+  hash: Hash,
+): Either<StoreFaultOf<'UnusedBlock'>, readonly Block[]> => {
+  const named = new Set(rows.flatMap((row) => row.blocks))
+  const blocks = uniqueBlocks(Array.from(brought, (bytes) => takeHashed(bytes, hash, named) ?? blockOf(bytes, hash)))
+  const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
+  return unused.length > 0 ? left({ _tag: 'UnusedBlock', ids: unused }) : right(blocks)
+}
+
+/** A copy of bytes, with its id: the caller may change its bytes before they are stored. */
+const blockOf = (bytes: Uint8Array, hash: Hash): Block => {
+  const own = new Uint8Array(bytes) // a Buffer's `slice` is no copy
+  return { id: blockIdOf(own, hash), bytes: own }
+}
+
+export const uniqueBlocks = (blocks: readonly Block[]): Block[] => [
+  ...new Map(blocks.map((block) => [block.id, block])).values(),
+]
+
+/** For the bytes given to `hashedBlock`: a copy, its id, and the hash function. */
+const hashed = new WeakMap<Uint8Array, { readonly block: Block; readonly hash: Hash }>()
+
+/**
+ * Hash the bytes of a block when it is taken out of a message, so that its append does not hash it again. A copy of the
+ * bytes, which no other code has seen, and its id stay attached to them, for one append.
+ *
+ * Cost    that of hashing and copying the bytes
+ *
+ * @param bytes the content of the block
+ */
+export const hashedBlock = (bytes: Uint8Array, hash: Hash): BlockId => {
+  const block = blockOf(bytes, hash)
+  hashed.set(bytes, { block, hash })
+  return block.id
+}
+
+/**
+ * The block of bytes hashed before, if its id is one of these. It is returned once, because a driver
+ * may keep it. If the bytes were changed since, the block has the original bytes, which match the id.
+ */
+const takeHashed = (bytes: Uint8Array, hash: Hash, named: ReadonlySet<BlockId>): Block | undefined => {
+  const known = hashed.get(bytes)
+  if (known === undefined || known.hash !== hash || !named.has(known.block.id)) return undefined
+  hashed.delete(bytes)
+  return known.block
 }
 
 /** `Store.append` for the library's own callers: without a task, and without a check of the names and the id. */

@@ -7,10 +7,10 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { freezeResult, present, isLeft, left, right, ownFields, isCount } from '../../json/index.ts'
 import { emptyRange, type BlockId } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
-import { checkAppend } from './check-arguments.ts'
-import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
+import { checkAppend } from '../port/plan.ts'
+import type { Answer, CheckedErasure, StoreDriver } from '../port/driver.ts'
 import type { EraseResult, EraseRequest, RemainingBlock, RowsToErase, Sharing } from '../port/erasing.ts'
-import type { EraseFault } from '../fault.ts'
+import type { StoreFault } from '../fault.ts'
 import { identitiesIn, identityAt } from '../port/identity.ts'
 import { claimIn } from '../port/lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
@@ -27,19 +27,15 @@ import { headOf, rowLeaf } from '../port/tree.ts'
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
 /** Erase rows with a driver. `store` is the store of that driver, for reading. */
-export const eraseRows = async (
-  driver: StoreDriver,
-  store: InnerStore,
-  request: EraseRequest,
-): Promise<Either<EraseFault, EraseResult>> => {
+export const eraseRows = async (driver: StoreDriver, store: InnerStore, request: EraseRequest): Answer<EraseResult> => {
   const { logs, reason, by, copied, cleanLater = false } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
   const remaining = new Map<BlockId, RemainingBlock>()
   let count = 0
-  return retry(async (isLast): Promise<Either<EraseFault, EraseResult> | undefined> => {
+  return retry(async (isLast): Promise<Either<StoreFault, EraseResult> | undefined> => {
     const content = await ledgerContent(store)
-    if (isLeft(content)) return content as Either<EraseFault, never>
+    if (isLeft(content)) return content
     const { held } = content.right
     let { head: ledgerHead = headOf(emptyRange, store.hash) } = content.right
     const checked: CheckedErasure['logs'][number][] = []
@@ -55,7 +51,7 @@ export const eraseRows = async (
       const identities = identitiesIn(info.right.meta)
       if (held.size > 0 && found.right.length > 0) {
         const shares = await erasing.sharing(store.scope, log.id)
-        if (isLeft(shares)) return shares as Either<EraseFault, never>
+        if (isLeft(shares)) return shares
         const first = found.right.reduce((least, { position }) => Math.min(least, position), Infinity)
         const keeping = holdsWithRowCounts(held, { id: log.id, rows: Infinity }, shares.right).find(
           ({ rows }) => rows > first,
@@ -64,27 +60,13 @@ export const eraseRows = async (
           return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
       const byPosition = new Map(log.rows.map((row) => [row.position, row]))
-      const rows: {
-        readonly position: number
-        readonly leaf: Uint8Array
-        readonly stub: string
-        readonly row: StoredRow
-      }[] = []
-      for (const row of found.right) {
-        const { position, body } = row
-        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: byPosition.get(position)?.stub as string, row })
-        await reading.next(body.length)
-      }
-      checked.push({
-        id: log.id,
-        expected: log.expected,
-        ...claimIn(log),
-        rows: rows.map(({ row, ...erased }) => ({ ...erased, tokens: tokensIn(row) })),
-      })
-      if (rows.length === 0) continue
+      const rows: CheckedErasure['logs'][number]['rows'][number][] = []
       const named: ErasedRow[] = []
-      for (const { position, leaf, stub, row } of rows) {
-        const { kind, index, at } = row
+      for (const row of found.right) {
+        const { position, kind, index, body, at } = row
+        const { stub, digests } = ownFields(byPosition.get(position) as RowsToErase['rows'][number])
+        const leaf = rowLeaf(row, store.hash)
+        rows.push({ position, leaf, stub, tokens: tokensIn(row) })
         named.push({
           log: identityAt(identities, position),
           row: position,
@@ -92,10 +74,12 @@ export const eraseRows = async (
           index,
           leaf: bytesToHex(leaf),
           stub: stubLeaf({ kind, body: stub, at }, store.hash),
-          ...present({ digests: byPosition.get(position)?.digests }),
+          ...present({ digests }),
         })
-        await reading.next(stub.length)
+        await reading.next(body.length + stub.length)
       }
+      checked.push({ id: log.id, expected: log.expected, ...claimIn(log), rows })
+      if (rows.length === 0) continue
       news.push({
         type: 'erased',
         id: log.id,
@@ -109,23 +93,21 @@ export const eraseRows = async (
       return right(freezeResult({ head: content.right.head, rows: count, blocks: [], residue: [] }))
     if (news.length === 0) {
       const again = await erasing.erase(store.scope, undefined)
-      return isLeft(again)
-        ? (again as Either<EraseFault, never>)
-        : right(freezeResult({ ...again.right, head: content.right.head, rows: count }))
+      return isLeft(again) ? again : right(freezeResult({ ...again.right, head: content.right.head, rows: count }))
     }
     const at = store.now() // one time for all: receipts use it to group what was erased together
     const slices = slicesOf(checked, news)
     for (const [index, { logs, ledgerRows }] of slices.entries()) {
       const added = ownFields({ expected: ledgerHead, rows: ledgerRows.map((row) => ledgerRow(row, at)) })
       const append = checkAppend(added, store)
-      if (isLeft(append)) return append as Either<EraseFault, never>
+      if (isLeft(append)) return append
       const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
       const isLastSlice = index === slices.length - 1
       const slice = cleanLater || !isLastSlice ? 'one of several' : 'last'
       const done = await erasing.erase(store.scope, { logs, ledger, slice })
       if (isLeft(done)) {
         const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
-        return isLate && !isLast ? undefined : (done as Either<EraseFault, never>)
+        return isLate && !isLast ? undefined : done
       }
       const { head, blocks, residue } = done.right
       for (const block of blocks) remaining.set(block.block, block)
@@ -133,7 +115,7 @@ export const eraseRows = async (
       if (isLastSlice) {
         // A later slice may have dropped a block that an earlier one left.
         const there = slices.length === 1 ? undefined : await driver.hasBlocks(store.scope, [...remaining.keys()])
-        if (there !== undefined && isLeft(there)) return there as Either<EraseFault, never>
+        if (there !== undefined && isLeft(there)) return there
         const left = [...remaining.values()].filter(({ block }) => there?.right.has(block) !== false)
         return right(freezeResult({ head, rows: count, blocks: left, residue }))
       }
@@ -192,10 +174,7 @@ export const holdsWithRowCounts = (
   })
 
 /** The rows of a log to erase, without those erased before. */
-const rowsOf = async (
-  store: InnerStore,
-  { id, expected, rows }: RowsToErase,
-): Promise<Either<EraseFault, readonly StoredRow[]>> => {
+const rowsOf = async (store: InnerStore, { id, expected, rows }: RowsToErase): Answer<readonly StoredRow[]> => {
   const info = await store.info(id)()
   if (isLeft(info)) return info
   const { head } = info.right

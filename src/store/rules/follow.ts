@@ -36,9 +36,19 @@ export const followLog = (
   id: string,
   options: FollowOptions = {},
 ): AsyncIterable<StoredRow> => {
+  return followRows(store, id, options, () => false)
+}
+
+/** Like `followLog`. The iteration ends after the first row for which `isLast` is true. */
+export const followRows = (
+  store: Pick<Store, 'read' | 'watch' | 'identities'>,
+  id: string,
+  options: FollowOptions,
+  isLast: (row: StoredRow) => boolean,
+): AsyncIterable<StoredRow> => {
   const { from = 0, signal } = optionsOf('follow', options, { from: true, signal: true })
   if (!isCount(from)) throw new TypeError(`from is ${String(from)}; expected a whole number of at least 0`)
-  return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }
+  return { [Symbol.asyncIterator]: () => follower(store, id, from, signal, isLast) }
 }
 
 /** Wraps a generator so that it can end while it waits. By itself, a generator delays a `return` until the next row. */
@@ -47,6 +57,7 @@ const follower = (
   id: string,
   from: number,
   signal: SignalLike | undefined,
+  isLast: (row: StoredRow) => boolean,
 ): AsyncIterableIterator<StoredRow> => {
   let unwatch: (() => void) | undefined
   let ended = signal?.aborted === true
@@ -86,6 +97,7 @@ const follower = (
           if (isOver()) return
           position = row.position + 1
           yield row
+          if (isLast(row)) return
         }
       }
     } finally {

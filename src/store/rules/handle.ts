@@ -5,7 +5,7 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, type SignalLike, type Task } from '../../task/index.ts'
+import { amount, choice, type SignalLike, type Task } from '../../task/index.ts'
 import {
   describe,
   freezeResult,
@@ -32,7 +32,7 @@ import {
   type Run,
 } from './block-handle.ts'
 import type { CheckOptions, StoreFinding } from '../port/check.ts'
-import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
+import { checkQuery, listOrders } from './check-query.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { EraseRequest } from '../port/erasing.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
@@ -70,23 +70,13 @@ import {
 } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
-import { definePlannedAppend } from '../port/plan.ts'
+import { checkAppend, definePlannedAppend } from '../port/plan.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import { cancelled, Slices } from '../port/slices.ts'
 import { withStops } from './with-signal.ts'
-import type {
-  Append,
-  AppendedRows,
-  Fork,
-  ListQuery,
-  LogInfo,
-  MetaUpdate,
-  NewLog,
-  RowRange,
-  Store,
-} from '../port/store.ts'
+import type { Append, AppendedRows, Fork, LogInfo, MetaUpdate, NewLog, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
@@ -297,9 +287,8 @@ const logCalls = (calls: Calls) => {
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (input) => {
-      const query = optionsOf('store.list', input, listNames)
-      if (query.by !== undefined && !isOrder(query.by))
-        throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
+      const query = optionsOf('store.list', input, { limit: true, after: true, where: true, by: true })
+      if (query.by !== undefined) choice('store.list: by', query.by, listOrders)
       amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
       return calls.run('list', async () => {
         const checked = checkQuery(query)
@@ -334,7 +323,7 @@ const logCalls = (calls: Calls) => {
       return calls.on('append', id, () => appendRows(id, append), append)
     },
     read: (id, input) => {
-      const range = optionsOf('store.read', input, readNames)
+      const range = optionsOf('store.read', input, { from: true, to: true, only: true })
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
         return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
@@ -671,5 +660,3 @@ const findNames: OptionNames<RowQuery> = {
   after: true,
   count: true,
 }
-const listNames: OptionNames<ListQuery> = { limit: true, after: true, where: true, by: true }
-const readNames: OptionNames<RowRange> = { from: true, to: true, only: true }

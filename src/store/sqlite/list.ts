@@ -1,5 +1,6 @@
 /** Makes one page of a list of logs. Unreadable logs are listed separately. */
-import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
+import type { CheckedQuery, Cursor } from '../port/driver.ts'
+import { cursorText } from '../rules/check-query.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
 import { matches } from '../rules/lookup.ts'
 import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
