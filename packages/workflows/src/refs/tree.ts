@@ -81,16 +81,6 @@ export const refsOf = (
 }
 
 /**
- * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
- *
- * @returns the refs, in order
- */
-export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
-  refsSteps(async function* () {
-    return (yield* readTree(store, tree)).refs
-  }, 'refsOfTree')
-
-/**
  * List the blocks of a tree, without those of its messages. A block that only older trees use may
  * be deleted once no workflow carries such a tree.
  */
