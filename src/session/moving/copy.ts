@@ -36,7 +36,7 @@ import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-era
 import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
 import { removeUnfinished } from './unfinished.ts'
-import { type ImportOptions, type TimedExport, skipFirst, encodedOf, rootWith, storeRows } from './store-rows.ts'
+import { type ImportOptions, type TimedExport, encodedOf, rootWith, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
@@ -140,8 +140,7 @@ async function* copyIntoKeys(
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = record
   const erased = await erasedRowsIn(rowsOf(record), to)
-  const rows = { [Symbol.iterator]: () => rowsOf(record) }
-  const imported = { id, head, rows, erased, reasons: () => reasonsIn(from), progress, from }
+  const imported = { id, head, rows: rowsOf(record), erased, reasons: () => reasonsIn(from), progress, from }
   const found = yield* findLog(to, id)
   if (found === undefined) {
     const own = `${importPrefix}${randomId()}`
@@ -159,7 +158,7 @@ async function* copyIntoKeys(
   if (!same) return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
   const rest = {
     ...imported,
-    rows: skipFirst(rowsOf(record), start.size),
+    rows: rowsOf(record, start.size),
     erased: erased.filter(({ position }) => position >= start.size),
   }
   const stored = start.size === head.size ? start : yield* storeImported(to, id, start, rest)
@@ -221,7 +220,7 @@ async function* sourceOf(
   }
   const { record, log } = yield* need(loadRecord(from, id))
   const { head } = record
-  const rows = (start: Head): Iterable<TimedExport> => skipFirst(rowsOf(record), start.size)
+  const rows = (start: Head): Iterable<TimedExport> => rowsOf(record, start.size)
   const check = async function* (begun: LogInfo): Steps<ImportFault, void> {
     if (isPartialOf(begun, 'copy')) return
     const root = yield* rootWith(to, id, begun.head, rows(begun.head))

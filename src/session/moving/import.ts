@@ -13,7 +13,7 @@ import { findLog } from '../record/read.ts'
 import { momentOf } from '../record/rows.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { type ImportOptions, type TimedExport, allHaveTimes, storeRows, withTime } from './store-rows.ts'
+import { type ImportOptions, type TimedExport, storeRows } from './store-rows.ts'
 import { erasedRowsIn, recordErasures } from './carry-erasures.ts'
 import type { Reasons } from './erased-before.ts'
 
@@ -65,7 +65,7 @@ export const importRecord = (
     const now = yield* need(momentOf(store))
     const log = `${importPrefix}${randomId()}`
     const created = yield* need(store.create({ id: log, meta: partialMeta('import'), encrypt: true }))
-    const timed = { [Symbol.iterator]: () => withTime(rows, now) }
+    const timed = rows.map((row): TimedExport => ({ at: now, ...row })) // a row without a time gets the current one
     try {
       const stored = yield* storeImported(store, log, created.head, {
         id: name,
@@ -78,7 +78,7 @@ export const importRecord = (
         id: name,
         meta,
         // The root differs if rows are encrypted, or got their time here.
-        root: store.encryption === undefined && allHaveTimes(rows) ? head.root : undefined,
+        root: store.encryption === undefined && rows.every(({ at }) => at !== undefined) ? head.root : undefined,
       })
     } finally {
       await store.remove(log)() // keeps the rows shared with the session; a failure does not change the result

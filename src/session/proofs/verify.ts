@@ -28,7 +28,7 @@ import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
 import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/loaded-record.ts'
-import { isHead } from '../record/is-head.ts'
+import { isHead } from '../record/head-proof.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
 /** The options of `verifySession`. */
