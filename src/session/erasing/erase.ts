@@ -2,13 +2,14 @@
  * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
  * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
-import { describe, isArray, isLeft, optionsOf, parseJson, present, isCount } from '../../json/index.ts'
+import { describe, isArray, isLeft, jsonIn, optionsOf, present, isCount } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/internal.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
-import type { Store, StoredRow } from '../../store/index.ts'
+import { classify, type PageKind } from '../../pages/index.ts'
+import type { Store } from '../../store/index.ts'
 import {
   withSignal,
   inSlices,
@@ -21,7 +22,7 @@ import {
 import { fail, need, untilFault, type SignalLike, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
-import { messagesBefore, metadataOf, noteOf, rowOf, type LoadedRecord } from '../record/loaded-record.ts'
+import { messagesBefore, metadataOf, noteOf, rowOf } from '../record/loaded-record.ts'
 import { loadRecord, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
 import { stamp } from '../record/rows.ts'
@@ -104,7 +105,7 @@ const prepareErase = (
     cleanLater = false,
   } = optionsOf('eraseMessages', options, optionNames)
   const request = {
-    ...requestFrom('eraseMessages', what),
+    ...requestFrom(what),
     respectLease,
     signal,
     digests: digests && new Map(digests),
@@ -117,23 +118,22 @@ const prepareErase = (
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
 const requestFrom = (
-  call: string,
   what: readonly number[] | EraseTarget,
 ): Pick<ErasureRequest, 'positions' | 'inputs' | 'all' | 'files'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
-  const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
+  const { messages, inputs, all, files } = optionsOf('eraseMessages', what as EraseTarget, subjectNames)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
-      throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
+      throw new TypeError(`eraseMessages takes lists of messages and inputs, found ${describe(list)}`)
   const other = inputs?.find((input) => typeof input !== 'string')
-  if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
+  if (other !== undefined) throw new TypeError(`eraseMessages takes the ids of inputs, found ${describe(other)}`)
   if (all !== undefined && all !== true)
-    throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
+    throw new TypeError(`eraseMessages takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
   if (files !== undefined && files !== true)
-    throw new TypeError(`${call} takes \`files: true\`, or no \`files\`, found ${describe(files)}`)
+    throw new TypeError(`eraseMessages takes \`files: true\`, or no \`files\`, found ${describe(files)}`)
   if (messages === undefined && inputs === undefined && all === undefined && files === undefined)
-    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\`, \`all\` and \`files\``)
+    throw new TypeError(`eraseMessages needs positions, or one of \`messages\`, \`inputs\`, \`all\` and \`files\``)
   return {
     positions: sortedPositions(messages ?? []),
     inputs: [...new Set(inputs)],
@@ -266,7 +266,8 @@ async function* planOf(store: Store, { record }: ReadRecord, request: ErasureReq
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
-    const stub = yield* stubOf(store, record, at)
+    const [message, page] = [messages[at] as Message, view.pages.at(at) as PageKind]
+    const stub = erasedBody(erasedMessage(message), { page, tagged: page !== classify(message) })
     rows.push({ position: rowOf(record, at), stub, ...present({ digests: request.digests?.get(at) }) })
     await slices.next()
   }
@@ -364,24 +365,6 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
   return len - 1
 }
 
-/** The stub that replaces a message. It keeps the page kind of the append. */
-async function* stubOf(store: Store, record: LoadedRecord, at: number): Steps<EraseSessionFault, string> {
-  const position = rowOf(record, at)
-  const [row] = (yield* need(store.read(record.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
-  return yield* stubFor(record.id, position, row.body, record.history.view().at(at) as Message)
-}
-
-async function* stubFor(
-  id: string,
-  position: number,
-  body: string,
-  message: Message,
-): Steps<EraseSessionFault, string> {
-  const decoded = decodeRow(body)
-  if (isLeft(decoded)) return yield* fail({ _tag: 'DamagedLog', id, position, reason: `the row ${decoded.left}` })
-  return erasedBody(erasedMessage(message), decoded.right)
-}
-
 const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
 
 interface PlacedNote extends NotePlace {
@@ -394,7 +377,7 @@ interface OwnRows {
   readonly found: readonly PlacedNote[]
   /** The reminders that quote an erased message that it shares. */
   readonly reminders: RowsToErase['rows']
-  /** Its messages, the shared ones first, without the texts stored in blocks. */
+  /** Its messages, the shared ones first, without the texts stored in blocks; empty where one can't be read. */
   readonly messages: readonly Partial<Message>[]
 }
 
@@ -420,22 +403,17 @@ async function* rowsBehind(
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note === undefined) {
-        const message = messageOf(body)
-        const about = remindedPosition(message)
-        if (about !== undefined && about < shared.length && erased.has(about))
-          reminders.push({ position, stub: yield* stubFor(id, position, body, message as Message) })
-        messages.push(message)
+        const row = decodeRow(body)
+        const message = isLeft(row) ? undefined : messageIn(jsonIn(row.right.text))
+        messages.push(message ?? {})
+        const about = message && remindedPosition(message)
+        if (isLeft(row) || message === undefined || about === undefined) continue
+        if (about < shared.length && erased.has(about))
+          reminders.push({ position, stub: erasedBody(erasedMessage(message), row.right) })
       } else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
     }
   }
   return { head, found, reminders, messages }
-}
-
-/** A message without the texts stored in blocks; empty if it can't be read. */
-const messageOf = (body: string): Partial<Message> => {
-  const row = decodeRow(body)
-  const parsed = isLeft(row) ? row : parseJson(row.right.text)
-  return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
 const optionNames = {
