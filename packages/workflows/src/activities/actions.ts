@@ -7,8 +7,7 @@ import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from 'indelible/internal/json'
 import type { StoreFault } from 'indelible/store'
-import type { FailureNote } from './failure-note.ts'
-import type { ActivityFault } from './fault.ts'
+import type { ActivityFault, FailureNote } from './fault.ts'
 
 export interface KnownAction {
   /** The digest of its input; empty if only its end is known. */

@@ -22,8 +22,7 @@ import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import type { BlockStore } from 'indelible/store'
 import { fail, need, type Steps, type Task } from 'indelible/internal/task'
 import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
-import { refOf, type MessageRef } from './ref.ts'
-import type { RefTree } from './ref-tree.ts'
+import { refOf, type MessageRef, type RefTree } from './ref.ts'
 import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /**
