@@ -28,12 +28,10 @@ import {
 import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import type { LoadedRecord } from '../record/loaded-record.ts'
 import { erasedEncryptedRowsIn, storeEncrypted, type RowAtPosition } from './copy-encrypted.ts'
-import { randomId } from '../opening/open.ts'
 import { findLog, loadRecord, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
-import { importPrefix, publish, storeImported } from './import.ts'
+import { storeImported, storeSession } from './import.ts'
 import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-erasures.ts'
-import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
 import { removeUnfinished } from './unfinished.ts'
 import { type ImportOptions, type TimedExport, encodedOf, rootWith, storeRows } from './store-rows.ts'
@@ -91,7 +89,7 @@ export const copySession = (
       const { size } = begun.head
       const coming = erased.filter(({ position }) => position >= size) // rows already copied are erased at the end
       yield* check(begun)
-      yield* recordErasures(between.to, id, id, head, coming, () => reasonsIn(between.from))
+      yield* recordErasures(between.to, id, id, head, coming, between.from)
       const stored = await untilFault(() => store(begun.head))
       if (isLeft(stored)) {
         if (stored.left._tag !== 'Conflict') return yield* fail(stored.left)
@@ -140,19 +138,9 @@ async function* copyIntoKeys(
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = record
   const erased = await erasedRowsIn(rowsOf(record), to)
-  const imported = { id, head, rows: rowsOf(record), erased, reasons: () => reasonsIn(from), progress, from }
+  const imported = { id, head, rows: rowsOf(record), erased, progress, from }
   const found = yield* findLog(to, id)
-  if (found === undefined) {
-    const own = `${importPrefix}${randomId()}`
-    const created = yield* need(to.create({ id: own, meta: partialMeta('import'), encrypt: true }))
-    try {
-      const stored = yield* storeImported(to, own, created.head, imported)
-      yield* holdThere(from, to, id, stored, own)
-      return yield* publish(to, own, stored, { id, meta: log.meta, root: undefined })
-    } finally {
-      await to.remove(own)()
-    }
-  }
+  if (found === undefined) return yield* storeSession(to, imported, log.meta)
   const start = found.head
   const same = yield* isBeginning(to, id, start, record)
   if (!same) return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
