@@ -21,7 +21,7 @@ import {
 } from '../../store/internal.ts'
 import { fail, need, untilFault, type SignalLike, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
-import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
+import { remindedPosition, stepsIn, type EndedStep } from '../record/journal.ts'
 import { messagesBefore, metadataOf, noteOf, rowOf } from '../record/loaded-record.ts'
 import { loadRecord, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
@@ -30,7 +30,7 @@ import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, ownTextsOfNotes, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
 import { checkStore, partsOf } from '../record/store-of.ts'
-import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
+import { queuedIn, withdraw, type PlacedNote, type QueuedInputs } from './withdraw-inputs.ts'
 
 /**
  * Erase messages of a session, open or sealed: their texts, the notes that repeat them (journals,
@@ -249,16 +249,17 @@ async function* planOf(store: Store, { record }: ReadRecord, request: ErasureReq
   const view = record.history.view()
   const messages: readonly Message[] = [...view]
   const notes = [...record.notes.view()]
+  const placed = notes.map((note, index): PlacedNote => {
+    const position = noteRows[index] as number // a row for each note
+    return { note, position, len: position - index }
+  })
   const inputs = inputsOf(notes, request)
   const other = request.inputs.find((input) => !inputs.has(input))
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = request.all
     ? messages.map((_, at) => at)
     : withReminders(messages, [...request.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
-  const steps = stepsIn(
-    notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
-    messages,
-  )
+  const steps = stepsIn(placed, messages)
   const answered = new Set(positions)
   const ended = request.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
   const contents = new Map([...inputs].map(([input, { content }]) => [input, content]))
@@ -272,41 +273,27 @@ async function* planOf(store: Store, { record }: ReadRecord, request: ErasureReq
     await slices.next()
   }
   const found = request.all
-    ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
-    : await inSlices(copiesIn(notes, subject, steps.open))
-  const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
-  const isMetadata = (index: number): boolean => notes[index]?.type === 'metadata'
-  const repeats = found.filter((index) => index !== latest || !isKept(notes[index] as Note))
-  const ofMetadata = latest !== -1 && !isKept(notes[latest] as Note) && found.some(isMetadata)
-  for (const index of repeats) {
-    const position = noteRows[index] as number // a row for each note
-    if (!record.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
-  }
+    ? placed.filter(({ note }) => hasContent(note))
+    : await inSlices(copiesIn(placed, subject, steps.open))
+  const latest = placed.findLast(({ note }) => note.type === 'metadata') // the metadata now stays, as in the store's description
+  const isWhole = latest !== undefined && isKept(latest.note)
+  const repeats = found.filter((copy) => copy !== latest || !isWhole)
+  const ofMetadata = !isWhole && found.some(({ note }) => note.type === 'metadata')
+  for (const copy of repeats) if (!record.erased.has(copy.position)) rows.push(stubOf(copy))
   const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: request.respectLease }]
-  const notesAt = (indexes: readonly number[]): readonly Note[] => indexes.map((index) => notes[index] as Note)
-  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, notesAt(repeats)) }]
+  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(placed, repeats) }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((session) => session.rows > first)
   for (const session of sharing) {
     const shared = messages.slice(0, messagesBefore(record, session.rows))
-    const {
-      head: expected,
-      found,
-      reminders,
-      messages: all,
-    } = yield* rowsBehind(store, session.id, session.rows, shared, answered)
-    const steps = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
+    const own = yield* rowsBehind(store, session.id, session.rows, shared, answered)
+    const steps = stepsIn(own.notes, own.messages).ended.filter((step) => isErasedWith(step, own.messages, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...steps.map(({ step: { step } }) => step)]) }
-    const noted = found.map(({ note }) => note)
-    const copies = (await inSlices(copiesIn(noted, there, new Set()))).map(
-      (index) => found[index] as (typeof found)[number],
-    )
-    const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
-    logs.push({ id: session.id, expected, rows: [...own, ...reminders] })
-    const isShared = (index: number): boolean => (noteRows[index] as number) < session.rows
-    const inBoth = notes.filter((_, index) => isShared(index))
-    const erased = [...notesAt(repeats.filter(isShared)), ...copies.map(({ note }) => note)]
-    queued.push({ log: session.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
+    const copies = await inSlices(copiesIn(own.notes, there, new Set()))
+    logs.push({ id: session.id, expected: own.head, rows: [...copies.map(stubOf), ...own.reminders] })
+    const isShared = ({ position }: PlacedNote): boolean => position < session.rows
+    const ids = queuedIn([...placed.filter(isShared), ...own.notes], [...repeats.filter(isShared), ...copies])
+    queued.push({ log: session.id, head: own.head, ids })
   }
   const before = request.all ? record.erased.keys() : []
   return {
@@ -365,16 +352,16 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
   return len - 1
 }
 
-const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
-
-interface PlacedNote extends NotePlace {
-  readonly position: number
-}
+/** The row of a note, with its stub. */
+const stubOf = ({ note, position }: PlacedNote): RowsToErase['rows'][number] => ({
+  position,
+  stub: JSON.stringify({ type: 'erased', was: note.type } satisfies Note),
+})
 
 /** The rows of a log after those that it shares with another log. */
 interface OwnRows {
   readonly head: RowsToErase['expected']
-  readonly found: readonly PlacedNote[]
+  readonly notes: readonly PlacedNote[]
   /** The reminders that quote an erased message that it shares. */
   readonly reminders: RowsToErase['rows']
   /** Its messages, the shared ones first, without the texts stored in blocks; empty where one can't be read. */
@@ -393,13 +380,13 @@ async function* rowsBehind(
   erased: ReadonlySet<number>,
 ): Steps<EraseSessionFault, OwnRows> {
   const { head } = yield* need(store.info(id))
-  const found: PlacedNote[] = []
+  const notes: PlacedNote[] = []
   const reminders: RowsToErase['rows'][number][] = []
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += sliceRows) {
     const rows = await store.read(id, { from: start, to: Math.min(start + sliceRows, head.size) })()
     await nextTurn()
-    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], reminders: [], messages } // the receipt lists the session under `unread`
+    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, notes: [], reminders: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note === undefined) {
@@ -410,10 +397,10 @@ async function* rowsBehind(
         if (isLeft(row) || message === undefined || about === undefined) continue
         if (about < shared.length && erased.has(about))
           reminders.push({ position, stub: erasedBody(erasedMessage(message), row.right) })
-      } else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
+      } else if (!isLeft(note)) notes.push({ position, note: note.right, len: messages.length })
     }
   }
-  return { head, found, reminders, messages }
+  return { head, notes, reminders, messages }
 }
 
 const optionNames = {

@@ -211,24 +211,23 @@ const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
  * @param notes the notes of one log, in order
  * @param subject the messages
  * @param open the unrecorded steps. Their content belongs to other messages
- * @returns the indexes of the notes
  */
-export function* copiesIn(
-  notes: readonly Note[],
+export function* copiesIn<Placed extends { readonly note: Note }>(
+  notes: readonly Placed[],
   subject: Subject,
   open: ReadonlySet<string>,
-): Generator<number, readonly number[]> {
+): Generator<number, readonly Placed[]> {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
   const quotes = yield* quotesOf(subject)
-  for (const note of notes) {
+  for (const { note } of notes) {
     if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
       inputs.add(note.id)
   }
-  const found: number[] = []
-  for (const [index, note] of notes.entries()) {
-    if (isCopyInNote(note, subject, quotes, steps, inputs, open)) found.push(index)
+  const found: Placed[] = []
+  for (const placed of notes) {
+    if (isCopyInNote(placed.note, subject, quotes, steps, inputs, open)) found.push(placed)
     yield 1024 // about as long as notes are
   }
   return found
@@ -241,7 +240,14 @@ export const notesThatRepeat = (
   notes: readonly Note[],
 ): ReadonlySet<number> => {
   const subject = atOnce(subjectOf(messages, positions, { ended: [], inputs: new Map(), files: false }))
-  return new Set(atOnce(copiesIn(notes, subject, none)))
+  const copies = atOnce(
+    copiesIn(
+      notes.map((note, index) => ({ note, index })),
+      subject,
+      none,
+    ),
+  )
+  return new Set(copies.map(({ index }) => index))
 }
 
 const isCopyInNote = (
