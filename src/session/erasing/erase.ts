@@ -13,6 +13,7 @@ import type { Store } from '../../store/index.ts'
 import {
   withSignal,
   inSlices,
+  ownKeyOf,
   nextTurn,
   sliceRows,
   Slices,
@@ -24,7 +25,6 @@ import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fa
 import { remindedPosition, stepsIn, type EndedStep } from '../record/journal.ts'
 import { messagesBefore, metadataOf, noteOf, rowOf } from '../record/loaded-record.ts'
 import { loadRecord, type ReadRecord } from '../record/read.ts'
-import { ownKeyOf } from '../../store/internal.ts'
 import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, ownTextsOfNotes, subjectOf, type Subject } from '../record/note-copies.ts'
@@ -218,10 +218,8 @@ async function* keepMetadata(
 ): Steps<EraseSessionFault, void> {
   const note: Note = { type: 'metadata', value: metadataOf(record) }
   const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
-  const ready = store.encryption?.rows(record.id, { expected: record.head, rows, blocks: [] })
-  const append = ready === undefined ? { expected: record.head, rows } : yield* need(ready)
   const { id, head: expected } = record
-  const kept = await store.append(id, { ...append, expected, ownKey: ownKeyOf(log) ?? null, respectLease })()
+  const kept = await store.append(id, { expected, rows, ownKey: ownKeyOf(log) ?? null, respectLease })()
   if (isLeft(kept)) yield* fail(busyOf(kept.left) as EraseSessionFault) // no operation and no blocks, so none of their faults
 }
 

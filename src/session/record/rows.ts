@@ -304,4 +304,4 @@ export const stamp = (
 
 const noBlocks: readonly never[] = Object.freeze([])
 
-const newSalt = (): string => bytesToHex(randomBytes(16))
+export const newSalt = (): string => bytesToHex(randomBytes(16))
