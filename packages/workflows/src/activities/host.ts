@@ -1,11 +1,19 @@
 /** The state that all activities share: the store with its scopes, the actions, and the callbacks. */
-import { isLeft, ownFields, right, type JsonObject, optionsOf, type OptionNames } from 'indelible/internal/json'
+import {
+  isLeft,
+  ownFields,
+  present,
+  right,
+  type JsonObject,
+  optionsOf,
+  type OptionNames,
+} from 'indelible/internal/json'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import {
   adoptHistory,
-  createPendingHistory,
+  appendMessages,
   createRefHistory,
   parseHistoryJson,
   persist,
@@ -253,12 +261,9 @@ const guardCallback =
   }
 
 export const storeMessage = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
-  const pending = createPendingHistory({ scope: blocks.scope })
-  pending.append(message, page)
-  const [ref] = rightOrFail(await persist(blocks, pending)())
-    .refHistory()
-    .refs()
-  return ref as MessageRef // one message has one
+  const stored = createRefHistory({ scope: blocks.scope })
+  rightOrFail(await appendMessages(blocks, stored, [message], present({ page }))())
+  return stored.refs()[0] as MessageRef // one message has one
 }
 
 /** The value after a JSON round trip. */
