@@ -61,8 +61,15 @@ const usageShape: Shape = {
 
 const headShape: Shape = { size: count, root: digest }
 
-const listOf = (expected: string, holds: (value: unknown) => boolean): Field =>
-  optional([`a list of ${expected}`, (value) => Array.isArray(value) && value.every(holds)])
+const hasShape =
+  (shape: Shape): Field[1] =>
+  (value) =>
+    isObject(value) && fieldsOf(value, shape) === undefined
+const listed = (expected: string, holds: Field[1]): Field => [
+  `a list of ${expected}`,
+  (value) => Array.isArray(value) && value.every((item) => holds(item)),
+]
+const listOf = (expected: string, holds: Field[1]): Field => optional(listed(expected, holds))
 const texts: Field = listOf('strings', isText)
 const objects: Field = listOf('objects', isObject)
 const boolean: Field = ['true or false', (value) => typeof value === 'boolean']
@@ -94,29 +101,20 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   retraction: { from: position, to: position },
   receipt: {
     len: count,
-    head: optional([
-      'an object with size and root',
-      (value) => isObject(value) && fieldsOf(value, headShape) === undefined,
-    ]),
+    head: optional(['an object with size and root', hasShape(headShape)]),
     contextDigest: digest,
     instructions: optional(digest),
     model: text,
-    parameters: optional(['an object', isObject]),
+    parameters: optional(object),
     estimated: optional(count),
-    usage: optional([
-      `an object with ${Object.keys(usageShape).join(', ')}`,
-      (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
-    ]),
-    details: optional(['an object', isObject]),
+    usage: optional([`an object with ${Object.keys(usageShape).join(', ')}`, hasShape(usageShape)]),
+    details: optional(object),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
   journal: {
     step: text,
     lease: optional(count),
-    said: listOf(
-      'objects with index, text, part, after',
-      (value) => isObject(value) && fieldsOf(value, blockShape) === undefined,
-    ),
+    said: listOf('objects with index, text, part, after', hasShape(blockShape)),
     answer: optional(object),
     together: optional(boolean),
     started: texts,
@@ -140,12 +138,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     to: count,
     size: count,
     digest,
-    blocks: [
-      'a list of objects with id and key',
-      (value) =>
-        Array.isArray(value) &&
-        value.every((block) => isObject(block) && fieldsOf(block, keptBlockShape) === undefined),
-    ],
+    blocks: listed('objects with id and key', hasShape(keptBlockShape)),
   },
   seal: {},
   erased: { was: text },

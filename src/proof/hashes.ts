@@ -49,7 +49,7 @@ export const portableSha256: Hash =
  * @returns 64 lowercase hexadecimal digits
  */
 export const digestOf = (content: string | Uint8Array): string =>
-  bytesToHex(portableSha256(typeof content === 'string' ? utf8ToBytes(content) : content))
+  hexOf(portableSha256(typeof content === 'string' ? utf8ToBytes(content) : content))
 
 /**
  * The SHA-256 of a name's JSON. In plain UTF-8, all lone surrogates would become U+FFFD.
@@ -60,11 +60,7 @@ export const digestOf = (content: string | Uint8Array): string =>
 export const digestOfName = (name: string): string => digestOf(JSON.stringify(name))
 
 /** Two lowercase digits for each byte. */
-export const hexOf = (bytes: Uint8Array): string => {
-  let text = ''
-  for (const byte of bytes) text += pairs[byte]
-  return text
-}
+export const hexOf: (bytes: Uint8Array) => string = bytesToHex
 
 /** The bytes of lowercase digits. The caller has checked the digits. */
 export const bytesOfHex = (text: string): Uint8Array => {
@@ -79,8 +75,6 @@ const digitAt = (text: string, index: number): number => {
   const code = text.charCodeAt(index)
   return code < 58 ? code - 48 : code - 87
 }
-
-const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /** The byte that precedes a leaf's content in its hash. */
 export const leafMark = 0

@@ -32,7 +32,7 @@ import {
   updateLedger,
   verifyLedger,
 } from '@indelible/evidence'
-import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/internal.ts'
+import { lastCheckpoint, listCheckpoints } from '../../packages/evidence/src/internal.ts'
 import {
   copySession,
   createFork,
@@ -114,7 +114,6 @@ const doings: { readonly [name: string]: Doing } = {
   readLedger: (store) => readLedger(store),
   removeRecorded: (store) => removeRecorded(store, 'f'),
   signLedger: (store) => signLedger(store, signing),
-  signSession: (store) => signSession(store, 's', signing),
   listCheckpoints: (store) => listCheckpoints(store),
   lastCheckpoint: (store) => lastCheckpoint(store),
   proveInLedger: (store) => proveInLedger(store, 's', 0),

@@ -31,12 +31,11 @@ import {
   verifyLedger,
   withLedger,
 } from '@indelible/evidence'
-import { listCheckpoints, signSession } from '../../packages/evidence/src/internal.ts'
+import { listCheckpoints } from '../../packages/evidence/src/internal.ts'
 import { createHistory } from 'indelible/history'
 import type { BlockId } from '../../src/proof/internal.ts'
 import { openCallLog } from '@indelible/records'
-import { growRefTree, type MessageRef, type RefTree } from '@indelible/workflows/refs'
-import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
+import { createRefHistory, growRefTree, refsOf, type MessageRef, type RefTree } from '@indelible/workflows/refs'
 import { searchStore } from 'indelible/search'
 import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth } from 'indelible/session'
 import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/store'
@@ -330,10 +329,6 @@ const others: { readonly [name: string]: Case } = {
     },
     ({ store }) => updateLedger(store),
   ),
-  signSession: of(
-    () => [{ origin: 'o', signers: [orThrow(signerOf(skey))] }],
-    ({ store }, options) => signSession(store, 's', options),
-  ),
   searchStore: of(
     () => [{ in: 'messages' as const, limit: 1 }],
     ({ store }, options) => searchStore(store, 'a', options),
@@ -342,16 +337,8 @@ const others: { readonly [name: string]: Case } = {
     () => [{ ...grown }, [{ blockIds: [id(7)], role: 'user' as const }]],
     async ({ store }, tree, refs) => {
       const more = await growRefTree(store, tree, refs)
-      return [more, await refsOfTree(store, more ?? tree)]
+      return [more, await refsOf(store, createRefHistory({ tree: more ?? tree }))]
     },
-    async ({ store }) => {
-      const refs = Array.from({ length: 300 }, (_, n): MessageRef => ({ blockIds: [id(n)], role: 'user' }))
-      grown = (await growRefTree(store, undefined, refs)) ?? grown
-    },
-  ),
-  refsOfTree: of(
-    () => [{ ...grown }],
-    ({ store }, tree) => refsOfTree(store, tree),
     async ({ store }) => {
       const refs = Array.from({ length: 300 }, (_, n): MessageRef => ({ blockIds: [id(n)], role: 'user' }))
       grown = (await growRefTree(store, undefined, refs)) ?? grown

@@ -37,7 +37,7 @@ import {
   withLedger,
   witnessLedger,
 } from '@indelible/evidence'
-import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/internal.ts'
+import { lastCheckpoint, listCheckpoints } from '../../packages/evidence/src/internal.ts'
 import { createHistory } from 'indelible/history'
 import { prepareSummaries } from 'indelible/context'
 import { sentMessages } from '@indelible/recorder'
@@ -54,7 +54,6 @@ import {
   persist,
   refsOf,
 } from '@indelible/workflows/refs'
-import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
 import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import { explainUsage } from 'indelible/usage'
@@ -261,12 +260,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await updateLedger(store)
     return [signLedger(store, { origin: 'o', signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }] })]
   },
-  signSession: async (bad) => [
-    signSession((await started()).store, 's', {
-      origin: 'o',
-      signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }],
-    }),
-  ],
   lastCheckpoint: async () => [lastCheckpoint(memoryStore())],
   listCheckpoints: async () => [listCheckpoints(memoryStore())],
   witnessLedger: async (bad) => {
@@ -354,7 +347,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   growRefTree: async (bad) => [
     growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
   ],
-  refsOfTree: async (bad) => [refsOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
   blocksOfTree: async (bad) => [blocksOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
   refsOf: async (bad) => [refsOf(keyValueBlocks({ mget: bad, mset: bad }), createRefHistory({ tree }))],
   hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],

@@ -1,6 +1,6 @@
 /** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { optionsOf, isLeft, left, right } from 'indelible/internal/json'
+import { optionsOf, isLeft, left, present, right } from 'indelible/internal/json'
 import type { LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
@@ -121,7 +121,7 @@ const heldKeyFault = async (bare: Store, { held }: LedgerContent, name: string):
       return log
     }
     if (encryptionOf(log.right)?.keys.includes(name) === true)
-      return left({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+      return left({ _tag: 'LogHeld', id, ...present({ reason, by }) })
   }
   return right(undefined)
 }

@@ -144,8 +144,6 @@ class EncryptingStore {
   readonly #logs = new Map<string, KnownLog>()
   /** Why logs that were known before have no key any more. */
   readonly #lost = new Map<string, StoreFaultOf<'NoKey'>>()
-  /** The row keys, by the secret from which they are derived. */
-  readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
   /** The last append of each log that had to wait. Later appends to the log wait for it, which keeps their order. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly store: Store
@@ -314,25 +312,16 @@ class EncryptingStore {
     const name = hex(randomBytes(12))
     const secret = await this.#vault.make(name)
     if (isLeft(secret)) return secret
-    const key = this.#textKeyOf(secret.right)
+    const key = rowKeyOf(secret.right)
     return pipe(
       await this.#vault.getOrMake(scopeKey),
       E.map((scope) => ({ name, prefix: rowPrefixOf(name), key, scope })),
     )
   }
 
-  #textKeyOf(secret: Uint8Array): Uint8Array {
-    const known = this.#derived.get(secret) ?? deriveKey(secret, 'text')
-    this.#derived.set(secret, known)
-    return known
-  }
-
   /** The row key with this name, for the log `id`. */
   async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
-    return pipe(
-      await this.#vault.get(name, id),
-      E.map((secret) => this.#textKeyOf(secret)),
-    )
+    return pipe(await this.#vault.get(name, id), E.map(rowKeyOf))
   }
 
   /** A log with its keys. Its metadata is trusted only if it was encrypted with the log's own key. */
@@ -743,6 +732,8 @@ interface TextSearch {
   /** The places, by row: rows shared with forks are listed once. */
   readonly places: Map<string, RowPlace>
 }
+
+const rowKeyOf = (secret: Uint8Array): Uint8Array => deriveKey(secret, 'text')
 
 /** Whether a log, or part of it, is unreadable, however often it is tried. */
 const isUnreadable = ({ _tag }: StoreFault): boolean =>

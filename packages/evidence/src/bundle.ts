@@ -6,7 +6,7 @@ import type { Task } from 'indelible'
 import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { checkArgument, hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/internal/json'
+import { checkArgument, endOfString, hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/internal/json'
 import { portableSha256, verifyInclusion } from 'indelible/internal/proof'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from 'indelible/session'
 import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
@@ -127,19 +127,12 @@ const plainText = (json: string): string => {
   const parts: string[] = []
   for (let at = 0, end = 0; at < json.length; at = end) {
     const isString = json[at] === '"'
-    if (isString) end = stringEnd(json, at)
+    if (isString) end = 1 + (endOfString(json, at + 1) as number) // the text was parsed
     else end = (json.indexOf('"', at) + 1 || json.length + 1) - 1
     const part = json.slice(at, end)
     parts.push(isString ? JSON.stringify(JSON.parse(part)) : part.replaceAll(space, ''))
   }
   return parts.join('')
-}
-
-/** The position after a string in JSON text. A regular expression would overflow its stack, too. */
-const stringEnd = (json: string, start: number): number => {
-  for (let at = start + 1; ; at++)
-    if (json[at] === '"') return at + 1
-    else if (json[at] === '\\') at++
 }
 
 /** A bundle with its members in the order of the grammar. */

@@ -6,7 +6,6 @@ import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { checkArgument, isLeft, left, optionsOf, right, utf8Of } from 'indelible/internal/json'
 import { amount, fail, need, type Steps } from 'indelible/internal/task'
-import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
 import { headOf, consistencyPath, ledgerId, ownStore } from 'indelible/internal/store'
 import { emptyRange } from 'indelible/internal/proof'
@@ -77,7 +76,7 @@ export interface KeptCheckpoint {
  */
 export const signLedger = (store: Store, input: CheckpointOptions): Task<AnyEvidenceFault, KeptCheckpoint> => {
   checkStore('signLedger', store)
-  const options = ownOptions('signLedger', input)
+  const options = ownOptions(input)
   return evidenceSteps(async function* () {
     const { origin, memories, signers } = options
     const verifiers = yield* need(logVerifiersOf(signers))
@@ -163,20 +162,6 @@ const rememberHead = async (
   }
 }
 
-/**
- * Sign the head of a single session. The checkpoint is not stored.
- *
- * @returns the checkpoint as text; use a different origin for each session
- */
-export const signSession = (store: Store, id: string, input: CheckpointOptions): Task<AnyEvidenceFault, string> => {
-  const options = ownOptions('signSession', input)
-  return evidenceSteps(async function* () {
-    yield* need(logVerifiersOf(options.signers))
-    const { head } = yield* need(describeSession(store, id))
-    return yield* need(signedNote(checkpointText({ ...options, head }), options.signers))
-  }, 'signSession')
-}
-
 const optionNames = { origin: true, signers: true, memory: true, extensions: true } as const
 
 interface OwnOptions extends Required<Omit<CheckpointOptions, 'memory'>> {
@@ -184,8 +169,8 @@ interface OwnOptions extends Required<Omit<CheckpointOptions, 'memory'>> {
 }
 
 /** A copy, because the caller may change its own. */
-const ownOptions = (call: string, options: CheckpointOptions): OwnOptions => {
-  const { origin, signers, memory = [], extensions = [] } = optionsOf(call, options, optionNames)
+const ownOptions = (options: CheckpointOptions): OwnOptions => {
+  const { origin, signers, memory = [], extensions = [] } = optionsOf('signLedger', options, optionNames)
   return { origin, signers: [...signers], memories: [memory].flat(), extensions: [...extensions] }
 }
 

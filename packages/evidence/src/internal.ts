@@ -1,7 +1,7 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { claimedHead } from './bundle.ts'
 export { checkpointText, parseCheckpoint, type Checkpoint } from './checkpoint.ts'
-export { lastCheckpoint, listCheckpoints, signSession } from './checkpoints.ts'
+export { lastCheckpoint, listCheckpoints } from './checkpoints.ts'
 export { mismatchText } from './fault.ts'
 export { verifierOf } from './keys.ts'
 export { type NoteSignature, noteText, openNote, parseNote, signNote, signatureLines } from './signed-note.ts'

@@ -35,7 +35,6 @@ import {
   ledgerId,
   listCheckpoints,
   readTrust,
-  signSession,
   tlogProofText,
   parseNote,
   signNote,
@@ -411,13 +410,6 @@ it("a log with the ledger's id that is not a ledger is left alone", async () => 
   await createSession(ownStore(store), { id: ledgerId, messages: [user('mine')] })
   expect(await updateLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
   expect((await describeSession(store, ledgerId)).len).toBe(1)
-})
-
-it("one session's head can be signed without a ledger", async () => {
-  const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: [user('a')] })
-  const note = await signSession(store, 's', { origin: 'example.com/s', signers })
-  expect(orThrow(checkCheckpoint(note, { ...trust, origin: 'example.com/s' })).head).toEqual(session.head())
 })
 
 describe('a proof bundle', () => {

@@ -12,7 +12,7 @@ import {
   type NoteSigner,
   type SignerMemory,
 } from '@indelible/evidence'
-import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signSession, checkpointText } from '../src/internal.ts' // oxfmt-ignore
+import { lastCheckpoint, ledgerId, listCheckpoints, parseNote } from '../src/internal.ts' // oxfmt-ignore
 import type { Head } from 'indelible/store'
 import { ownStore, storeTask } from '../../../src/store/internal.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -186,7 +186,6 @@ it("neither a witness's key signs as a log, nor a log's as a witness", async () 
   await growLedger(store, 'a')
   const signers = [signer, orThrow(signerOf(newKey('witness.example', 'witness').skey))]
   await fault('BadKey', signLedger(store, { origin, signers, memory }) as never)
-  await fault('BadKey', signSession(store, 'a', { origin, signers }) as never)
   expect([memory.heads, await listCheckpoints(store)]).toEqual([[], []])
   await signLedger(store, { origin, signers: [signer], memory })
   await fault('BadKey', witnessLedger(store, [{ url: 'http://127.0.0.1:1', vkey: signer.vkey }]) as never)
@@ -350,15 +349,11 @@ it('the fault of a ledger that does not continue its checkpoint has both heads, 
   }
 })
 
-it('a checkpoint without signers is a mistake, and one of a session is that of its head', async () => {
+it('a checkpoint without signers is a mistake', async () => {
   const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  await createSession(store, { id: 's', messages: [user('a')] })
   await updateLedger(store)
   await expect(signLedger(store, { origin, signers: [] })()).rejects.toThrow('a note needs at least one signer')
-  await expect(signSession(store, 's', { origin, signers: [] })()).rejects.toThrow('a note needs at least one signer')
-  const note = await signSession(store, 's', { origin, signers: [signer], extensions: ['more'] })
-  expect(orThrow(parseNote(note)).text).toBe(checkpointText({ origin, head: session.head(), extensions: ['more'] }))
-  await fault('NoSuchLog', signSession(store, 'none', { origin, signers: [signer] }) as never)
 })
 
 it('options that change after the call change nothing', async () => {

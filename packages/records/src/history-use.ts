@@ -1,6 +1,6 @@
 /** Detects whether and how generated code reads the call history, by scanning its tokens without a parser. Advisory. */
 import { optionsOf } from 'indelible/internal/json'
-import { languageOf, usesInScript } from './script-use.ts'
+import { endOfBrackets, escapeNames, languageOf, tableOf, usesInScript, type Use } from './script-use.ts'
 
 const tags = 'filter map slice count group find iterate sort reduce last write'
 /** A way to use the history, one of `historyPatterns`. */
@@ -47,13 +47,12 @@ interface HistoryEvidence {
 }
 
 /** Methods and functions with their tags: `+` returns a new list, `=` the same list, `!` changes the list. */
-const methods = `filter:filter+ map:map+ flatMap:map+ slice:slice+ concat:+ flat:+ view:= toArray:= catch:= value:= [:find count:count
+const methods =
+  tableOf(`filter:filter+ map:map+ flatMap:map+ slice:slice+ concat:+ flat:+ view:= toArray:= catch:= value:= [:find count:count
   length:count size:count groupBy:group countBy:group keyBy:group find:find findIndex:find indexOf:find includes:find
   some:find every:find at:find findLast:find,last findLastIndex:find,last forEach:iterate entries:iterate+ sortBy:sort+
   values:iterate+ keys:iterate+ sort:sort=! reverse:sort=! toSorted:sort+ toReversed:sort+ orderBy:sort+ reduce:reduce
-  reduceRight:reduce pop:last! shift:find! splice:slice! push:! unshift:! fill:!`
-const entryOf = (id: string): string | undefined =>
-  new RegExp(String.raw`(?<!\S)${escapeNames([id])}:(\S*)`).exec(methods)?.[1]
+  reduceRight:reduce pop:last! shift:find! splice:slice! push:! unshift:! fill:!`)
 const noCode = // comments of JavaScript, Python, HTML, SQL and Lisp; then texts
   /\/\*[^]*?(?:\*\/|$(?![^]))|\/\/.*|("""|''')[^]*?(?:\1|$(?![^]))|<!--[^]*?(?:-->|$(?![^]))|(?<!\S)#(?![\w$]).*|(?<!\S)--(?=\s).*|^[ \t]*;+[ \t].*|(["'])((?:\\[^]|(?!\2)[^\\\n])*)\2?|`(?:\\[^]|[^\\`])*`?/gm
 /** The code without comments and string contents, except strings that are a name of the history. Line breaks stay. */
@@ -62,9 +61,6 @@ const codeOf = (source: string, names: readonly string[]): string =>
     const kept = all.match(all.startsWith('`') ? /\$\{[^}]*\}|\n/g : /\n/g) ?? []
     return names.includes(text) ? `'${text}'` : `${/^["'`](?!""|'')/.test(all) ? "''" : ''}${kept.join(' ')}`
   })
-const args = [1, 2, 3, 4, 5].reduce((inner) => String.raw`\((?:[^()]|${inner})*\)`, String.raw`\([^()]*\)`)
-const endOfArguments = (code: string, from: number): number =>
-  from + (new RegExp(`^${args}`).exec(code.slice(from, from + 4000))?.[0].length ?? 0)
 const wrappers =
   /(?:await |(?<![\w$\])])\(|\[\.\.\.|(?:new Set|Promise\.resolve|Object\.freeze|Array\.from|structuredClone)\()*$/
 /** The ways a line names a value: as the result of a function, a variable, or a property. */
@@ -73,8 +69,6 @@ const namingPatterns: readonly (readonly [as: string, RegExp])[] = [
   ['variable', /(?:const|let|var) \[?([\w$]+)(?:, [^\]]*\])?(?:: [^=]+)? = (?:(?:await Promise\.all\()?\[)?$/],
   ['property', /(?:(?:\.|^\s*)#?([\w$]+) = |[{,]\s*([\w$]+): )$/],
 ]
-const escapeNames = (names: readonly string[]): string => names.map((name) => name.replace(/\W/g, '\\$&')).join('|')
-type Use = readonly [line: number, tags: string]
 /** The uses of the history. Searches for each of its names, which yields further names. */
 const usesIn = (code: string, names: string, holders: string): readonly Use[] => {
   const uses: Use[] = []
@@ -110,7 +104,7 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
       let kind = /\[|Set|from|Clone/.test(around.slice(lead.length)) ? '+' : source
       let end = index + found.length
       use(index, kind === '=' && /^(?:\.length)? (?:\?\?|\|\|)?= /.test(code.slice(end, end + 12)) ? 'write' : '')
-      if (code.charAt(end) === '(') end = endOfArguments(code, end)
+      if (code.charAt(end) === '(') end = endOfBrackets(code, end)
       while (kind !== '') {
         const [step = '', id = '['] =
           /^(?:\s*!?\??\.\s*([\w$]+)|(?:\?\.)?\[|(?: as [\w[\]]+)?[)\]])/.exec(code.slice(end, end + 99)) ?? []
@@ -119,14 +113,14 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
         end += step.length
         if (closes) continue
         const rest = code.slice(end, end + 99)
-        const entry = /^(?:at\(-|\[[^\]]* - 1\])/.test(id + rest) ? 'last' : entryOf(id)
+        const entry = /^(?:at\(-|\[[^\]]* - 1\])/.test(id + rest) ? 'last' : methods.get(id)
         if (id !== 'length' || !rest.startsWith(' = '))
           use(end - 1, entry?.includes('!') && kind === '=' ? `${entry} write` : entry)
         kind = entry?.includes('+') ? '+' : entry?.includes('=') ? kind : ''
-        if (rest.startsWith('(')) end = endOfArguments(code, end)
+        if (rest.startsWith('(')) end = endOfBrackets(code, end)
       }
       if (/(?:for (?:await )?\(.*\b(?:of|in)|yield\*) $/.test(lead)) use(index, 'iterate')
-      use(index, entryOf(/(?:Object|Map|_|prototype)\.(\w+)(?:\.call)?\($/.exec(lead)?.[1] ?? '?'))
+      use(index, methods.get(/(?:Object|Map|_|prototype)\.(\w+)(?:\.call)?\($/.exec(lead)?.[1] ?? '?'))
       if (kind === '' || !/^\s*(?:[;,)}\]\n]|\?\?|\|\||as |satisfies |$)/.test(code.slice(end, end + 9))) continue
       for (const [as, naming] of namingPatterns)
         for (const id of naming.exec(lead)?.slice(1) ?? []) if (id) name(id, as, kind)

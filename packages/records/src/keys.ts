@@ -1,5 +1,5 @@
 /** The keys of records on output: camelCase, or snake_case for readers in Ruby, Python or SQL. */
-import { isObject, optionsOf, type Json, type JsonObject } from 'indelible/internal/json'
+import { isObject, optionsOf, type JsonObject } from 'indelible/internal/json'
 import { choice } from 'indelible/internal/task'
 import type { Sequence } from 'indelible/internal/sequence'
 import { fieldNames, type CallRecord } from './record.ts'
@@ -32,22 +32,17 @@ export const keysOf = (call: string, options: KeyOptions): KeyCase => {
 export const recordsToJson = (records: Sequence<CallRecord>, options: KeyOptions = {}): readonly JsonObject[] => {
   const keys = keysOf('recordsToJson', options)
   const all = [...records] as unknown as readonly JsonObject[] // a record is JSON
-  return keys === 'camelCase' ? all : all.map(inSnakeCase)
+  return keys === 'camelCase' ? all : all.map(recordInSnakeCase)
 }
 
-const inSnakeCase = (record: JsonObject): JsonObject =>
-  renamed(record, fieldNames, (name, value) =>
-    name === 'outcomeSummary' && isObject(value) ? renamed(value, summaryNames, (_, kept) => kept) : value,
-  )
+const recordInSnakeCase = (record: JsonObject): JsonObject => {
+  const summary = record['outcomeSummary']
+  const inner = isObject(summary) ? { ...record, outcomeSummary: inSnakeCase(summary, summaryNames) } : record
+  return inSnakeCase(inner, fieldNames)
+}
 
-const renamed = (
-  fields: JsonObject,
-  names: ReadonlySet<string>,
-  change: (name: string, value: Json) => Json,
-): JsonObject =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [names.has(name) ? snakeCase(name) : name, change(name, value)]),
-  )
+const inSnakeCase = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [names.has(name) ? snakeCase(name) : name, value]))
 
 const summaryNames: ReadonlySet<string> = new Set(['status', 'ok', 'errorType', 'retriable', 'valueClass'])
 

@@ -7,6 +7,7 @@ import {
   NotJson,
   isObject,
   optionsOf,
+  present,
   snapshot,
   type Json,
   type JsonArray,
@@ -113,17 +114,19 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
     args: argsOf(fields, reasons),
     kwargs: kwargsOf(fields, reasons),
     outcomeSummary: summaryOf(fields, reasons),
-    ...optional('traceId', textField(fields, 'traceId', reasons)),
-    ...optional('retryOf', textField(fields, 'retryOf', reasons)),
-    ...optional('parentCallId', textField(fields, 'parentCallId', reasons)),
-    ...optional('depth', wholeField(fields, 'depth', reasons)),
-    ...optional('startedAt', timeField(fields, 'startedAt', reasons)),
-    ...optional('durationMs', finiteField(fields, 'durationMs', reasons)),
-    ...optional('errorType', textField(fields, 'errorType', reasons)),
-    ...optional('errorMessage', textField(fields, 'errorMessage', reasons)),
-    ...optional('programSource', textField(fields, 'programSource', reasons)),
-    ...optional('artifactHit', flagField(fields, 'artifactHit', reasons)),
-    ...optional('contentRef', textField(fields, 'contentRef', reasons)),
+    ...present({
+      traceId: textField(fields, 'traceId', reasons),
+      retryOf: textField(fields, 'retryOf', reasons),
+      parentCallId: textField(fields, 'parentCallId', reasons),
+      depth: wholeField(fields, 'depth', reasons),
+      startedAt: timeField(fields, 'startedAt', reasons),
+      durationMs: finiteField(fields, 'durationMs', reasons),
+      errorType: textField(fields, 'errorType', reasons),
+      errorMessage: textField(fields, 'errorMessage', reasons),
+      programSource: textField(fields, 'programSource', reasons),
+      artifactHit: flagField(fields, 'artifactHit', reasons),
+      contentRef: textField(fields, 'contentRef', reasons),
+    }),
   }
   // Without a reason, every field has its type already. With one, the record may be a level deeper than the entry was.
   return (reasons.length === 0 ? entry : plain(() => record, reasons)) as CallRecord
@@ -172,9 +175,6 @@ const inCamelCase = (
   if (renamed.length > 0) reasons.push(`keys in snake_case: ${renamed.join(', ')}`)
   return Object.fromEntries(result)
 }
-
-const optional = <Name extends string, T>(name: Name, value: T | undefined): { readonly [Key in Name]?: T } =>
-  (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: T }
 
 /** Reads a field and reports what was wrong with it; undefined if it is absent or unusable. */
 type FieldReader<T> = (fields: JsonObject, field: string, reasons: Reasons) => T | undefined
@@ -279,7 +279,7 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
     ok,
     errorType: errorType === undefined ? fillMissing(reasons, 'outcomeSummary.errorType', null) : errorType,
     retriable: flag('retriable') ?? fillMissing(reasons, 'outcomeSummary.retriable', false),
-    ...optional('valueClass', text('valueClass')),
+    ...present({ valueClass: text('valueClass') }),
   }
 }
 

@@ -40,7 +40,8 @@ const functionTags =
   all:find next:find enumerate:iterate+ reduce:reduce groupby:group Counter:group defaultdict:group islice:slice+ list:+ tuple:+
   set:+ iter:iterate+ takewhile:slice+ dropwhile:slice+ filterfalse:filter+ nlargest:sort nsmallest:sort`)
 
-function tableOf(text: string): ReadonlyMap<string, string> {
+/** A table of names and their tags, from a text of `name:tags`. */
+export function tableOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text
       .trim()
@@ -69,10 +70,11 @@ const codeOf = (source: string, names: readonly string[], language: ProgramLangu
   )
 }
 
-type Use = readonly [line: number, tags: string]
+/** A line that uses the history, and the tags of that use. */
+export type Use = readonly [line: number, tags: string]
 
 /** The end of the brackets that open at `at`; `at`, if none open there or they never close. */
-const endOfBrackets = (code: string, at: number): number => {
+export const endOfBrackets = (code: string, at: number): number => {
   let depth = 0
   for (let index = at; index < Math.min(code.length, at + 4000); index++) {
     const character = code.charAt(index)
@@ -98,8 +100,8 @@ export const usesInScript = (
   language: 'python' | 'ruby',
 ): readonly Use[] => {
   const code = codeOf(source, names, language)
-  const named = names.map(escaped).join('|')
-  const held = `\\b(?:${holders.map(escaped).join('|')})`
+  const named = escapeNames(names)
+  const held = `\\b(?:${escapeNames(holders)})`
   const key = `(?::(?:${named})\\b|(["'])(?:${named})\\1)`
   const direct = `${held}(?:&?\\.(?:fetch|dig|get)\\(${key}[^()]*\\)|\\[${key.replaceAll('\\1', '\\2')}\\]|\\.(?:${named})\\b)|(?<![\\w.:"'@])(?:${named})\\b(?![(:"']| =[^=~])`
   const uses: Use[] = []
@@ -113,7 +115,7 @@ export const usesInScript = (
   const alias = (name: string, own: boolean): void => {
     if (found.has(name) || names.includes(name)) return
     found.add(name)
-    search(`(?<![\\w.:"'@])${escaped(name)}\\b(?!["'(:]| =[^=~]| \\|\\|=|,? (?:in|=) )`, own)
+    search(`(?<![\\w.:"'@])${escapeNames([name])}\\b(?!["'(:]| =[^=~]| \\|\\|=|,? (?:in|=) )`, own)
   }
   const follow = (start: number, from: number, own: boolean): void => {
     const use = (at: number, tags = ''): void => void uses.push([lineOf(at), tags])
@@ -222,4 +224,6 @@ const openingBracket = (code: string, at: number): number => {
 
 const plainTags = (entry: string | undefined): string => entry?.replace(/[+=!]/g, '') ?? ''
 
-const escaped = (name: string): string => name.replace(/\W/g, '\\$&')
+/** A pattern of one of these names. */
+export const escapeNames = (names: readonly string[]): string =>
+  names.map((name) => name.replace(/\W/g, '\\$&')).join('|')

@@ -2,16 +2,18 @@
  * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
  * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
-import { describe, isArray, isLeft, optionsOf, parseJson, present, isCount } from '../../json/index.ts'
+import { describe, isArray, isLeft, jsonIn, optionsOf, present, isCount } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/internal.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
-import type { Store, StoredRow } from '../../store/index.ts'
+import { classify, type PageKind } from '../../pages/index.ts'
+import type { Store } from '../../store/index.ts'
 import {
   withSignal,
   inSlices,
+  ownKeyOf,
   nextTurn,
   sliceRows,
   Slices,
@@ -20,16 +22,15 @@ import {
 } from '../../store/internal.ts'
 import { fail, need, untilFault, type SignalLike, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
-import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
-import { messagesBefore, metadataOf, noteOf, rowOf, type LoadedRecord } from '../record/loaded-record.ts'
+import { remindedPosition, stepsIn, type EndedStep } from '../record/journal.ts'
+import { messagesBefore, metadataOf, noteOf, rowOf } from '../record/loaded-record.ts'
 import { loadRecord, type ReadRecord } from '../record/read.ts'
-import { ownKeyOf } from '../../store/internal.ts'
 import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, ownTextsOfNotes, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
 import { checkStore, partsOf } from '../record/store-of.ts'
-import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
+import { queuedIn, withdraw, type PlacedNote, type QueuedInputs } from './withdraw-inputs.ts'
 
 /**
  * Erase messages of a session, open or sealed: their texts, the notes that repeat them (journals,
@@ -104,7 +105,7 @@ const prepareErase = (
     cleanLater = false,
   } = optionsOf('eraseMessages', options, optionNames)
   const request = {
-    ...requestFrom('eraseMessages', what),
+    ...requestFrom(what),
     respectLease,
     signal,
     digests: digests && new Map(digests),
@@ -117,23 +118,22 @@ const prepareErase = (
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
 const requestFrom = (
-  call: string,
   what: readonly number[] | EraseTarget,
 ): Pick<ErasureRequest, 'positions' | 'inputs' | 'all' | 'files'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
-  const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
+  const { messages, inputs, all, files } = optionsOf('eraseMessages', what as EraseTarget, subjectNames)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
-      throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
+      throw new TypeError(`eraseMessages takes lists of messages and inputs, found ${describe(list)}`)
   const other = inputs?.find((input) => typeof input !== 'string')
-  if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
+  if (other !== undefined) throw new TypeError(`eraseMessages takes the ids of inputs, found ${describe(other)}`)
   if (all !== undefined && all !== true)
-    throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
+    throw new TypeError(`eraseMessages takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
   if (files !== undefined && files !== true)
-    throw new TypeError(`${call} takes \`files: true\`, or no \`files\`, found ${describe(files)}`)
+    throw new TypeError(`eraseMessages takes \`files: true\`, or no \`files\`, found ${describe(files)}`)
   if (messages === undefined && inputs === undefined && all === undefined && files === undefined)
-    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\`, \`all\` and \`files\``)
+    throw new TypeError(`eraseMessages needs positions, or one of \`messages\`, \`inputs\`, \`all\` and \`files\``)
   return {
     positions: sortedPositions(messages ?? []),
     inputs: [...new Set(inputs)],
@@ -218,10 +218,8 @@ async function* keepMetadata(
 ): Steps<EraseSessionFault, void> {
   const note: Note = { type: 'metadata', value: metadataOf(record) }
   const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
-  const ready = store.encryption?.rows(record.id, { expected: record.head, rows, blocks: [] })
-  const append = ready === undefined ? { expected: record.head, rows } : yield* need(ready)
   const { id, head: expected } = record
-  const kept = await store.append(id, { ...append, expected, ownKey: ownKeyOf(log) ?? null, respectLease })()
+  const kept = await store.append(id, { expected, rows, ownKey: ownKeyOf(log) ?? null, respectLease })()
   if (isLeft(kept)) yield* fail(busyOf(kept.left) as EraseSessionFault) // no operation and no blocks, so none of their faults
 }
 
@@ -249,16 +247,17 @@ async function* planOf(store: Store, { record }: ReadRecord, request: ErasureReq
   const view = record.history.view()
   const messages: readonly Message[] = [...view]
   const notes = [...record.notes.view()]
+  const placed = notes.map((note, index): PlacedNote => {
+    const position = noteRows[index] as number // a row for each note
+    return { note, position, len: position - index }
+  })
   const inputs = inputsOf(notes, request)
   const other = request.inputs.find((input) => !inputs.has(input))
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = request.all
     ? messages.map((_, at) => at)
     : withReminders(messages, [...request.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
-  const steps = stepsIn(
-    notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
-    messages,
-  )
+  const steps = stepsIn(placed, messages)
   const answered = new Set(positions)
   const ended = request.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
   const contents = new Map([...inputs].map(([input, { content }]) => [input, content]))
@@ -266,46 +265,33 @@ async function* planOf(store: Store, { record }: ReadRecord, request: ErasureReq
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
-    const stub = yield* stubOf(store, record, at)
+    const [message, page] = [messages[at] as Message, view.pages.at(at) as PageKind]
+    const stub = erasedBody(erasedMessage(message), { page, tagged: page !== classify(message) })
     rows.push({ position: rowOf(record, at), stub, ...present({ digests: request.digests?.get(at) }) })
     await slices.next()
   }
   const found = request.all
-    ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
-    : await inSlices(copiesIn(notes, subject, steps.open))
-  const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
-  const isMetadata = (index: number): boolean => notes[index]?.type === 'metadata'
-  const repeats = found.filter((index) => index !== latest || !isKept(notes[index] as Note))
-  const ofMetadata = latest !== -1 && !isKept(notes[latest] as Note) && found.some(isMetadata)
-  for (const index of repeats) {
-    const position = noteRows[index] as number // a row for each note
-    if (!record.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
-  }
+    ? placed.filter(({ note }) => hasContent(note))
+    : await inSlices(copiesIn(placed, subject, steps.open))
+  const latest = placed.findLast(({ note }) => note.type === 'metadata') // the metadata now stays, as in the store's description
+  const isWhole = latest !== undefined && isKept(latest.note)
+  const repeats = found.filter((copy) => copy !== latest || !isWhole)
+  const ofMetadata = !isWhole && found.some(({ note }) => note.type === 'metadata')
+  for (const copy of repeats) if (!record.erased.has(copy.position)) rows.push(stubOf(copy))
   const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: request.respectLease }]
-  const notesAt = (indexes: readonly number[]): readonly Note[] => indexes.map((index) => notes[index] as Note)
-  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, notesAt(repeats)) }]
+  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(placed, repeats) }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((session) => session.rows > first)
   for (const session of sharing) {
     const shared = messages.slice(0, messagesBefore(record, session.rows))
-    const {
-      head: expected,
-      found,
-      reminders,
-      messages: all,
-    } = yield* rowsBehind(store, session.id, session.rows, shared, answered)
-    const steps = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
+    const own = yield* rowsBehind(store, session.id, session.rows, shared, answered)
+    const steps = stepsIn(own.notes, own.messages).ended.filter((step) => isErasedWith(step, own.messages, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...steps.map(({ step: { step } }) => step)]) }
-    const noted = found.map(({ note }) => note)
-    const copies = (await inSlices(copiesIn(noted, there, new Set()))).map(
-      (index) => found[index] as (typeof found)[number],
-    )
-    const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
-    logs.push({ id: session.id, expected, rows: [...own, ...reminders] })
-    const isShared = (index: number): boolean => (noteRows[index] as number) < session.rows
-    const inBoth = notes.filter((_, index) => isShared(index))
-    const erased = [...notesAt(repeats.filter(isShared)), ...copies.map(({ note }) => note)]
-    queued.push({ log: session.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
+    const copies = await inSlices(copiesIn(own.notes, there, new Set()))
+    logs.push({ id: session.id, expected: own.head, rows: [...copies.map(stubOf), ...own.reminders] })
+    const isShared = ({ position }: PlacedNote): boolean => position < session.rows
+    const ids = queuedIn([...placed.filter(isShared), ...own.notes], [...repeats.filter(isShared), ...copies])
+    queued.push({ log: session.id, head: own.head, ids })
   }
   const before = request.all ? record.erased.keys() : []
   return {
@@ -364,37 +350,19 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
   return len - 1
 }
 
-/** The stub that replaces a message. It keeps the page kind of the append. */
-async function* stubOf(store: Store, record: LoadedRecord, at: number): Steps<EraseSessionFault, string> {
-  const position = rowOf(record, at)
-  const [row] = (yield* need(store.read(record.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
-  return yield* stubFor(record.id, position, row.body, record.history.view().at(at) as Message)
-}
-
-async function* stubFor(
-  id: string,
-  position: number,
-  body: string,
-  message: Message,
-): Steps<EraseSessionFault, string> {
-  const decoded = decodeRow(body)
-  if (isLeft(decoded)) return yield* fail({ _tag: 'DamagedLog', id, position, reason: `the row ${decoded.left}` })
-  return erasedBody(erasedMessage(message), decoded.right)
-}
-
-const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
-
-interface PlacedNote extends NotePlace {
-  readonly position: number
-}
+/** The row of a note, with its stub. */
+const stubOf = ({ note, position }: PlacedNote): RowsToErase['rows'][number] => ({
+  position,
+  stub: JSON.stringify({ type: 'erased', was: note.type } satisfies Note),
+})
 
 /** The rows of a log after those that it shares with another log. */
 interface OwnRows {
   readonly head: RowsToErase['expected']
-  readonly found: readonly PlacedNote[]
+  readonly notes: readonly PlacedNote[]
   /** The reminders that quote an erased message that it shares. */
   readonly reminders: RowsToErase['rows']
-  /** Its messages, the shared ones first, without the texts stored in blocks. */
+  /** Its messages, the shared ones first, without the texts stored in blocks; empty where one can't be read. */
   readonly messages: readonly Partial<Message>[]
 }
 
@@ -410,32 +378,27 @@ async function* rowsBehind(
   erased: ReadonlySet<number>,
 ): Steps<EraseSessionFault, OwnRows> {
   const { head } = yield* need(store.info(id))
-  const found: PlacedNote[] = []
+  const notes: PlacedNote[] = []
   const reminders: RowsToErase['rows'][number][] = []
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += sliceRows) {
     const rows = await store.read(id, { from: start, to: Math.min(start + sliceRows, head.size) })()
     await nextTurn()
-    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], reminders: [], messages } // the receipt lists the session under `unread`
+    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, notes: [], reminders: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note === undefined) {
-        const message = messageOf(body)
-        const about = remindedPosition(message)
-        if (about !== undefined && about < shared.length && erased.has(about))
-          reminders.push({ position, stub: yield* stubFor(id, position, body, message as Message) })
-        messages.push(message)
-      } else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
+        const row = decodeRow(body)
+        const message = isLeft(row) ? undefined : messageIn(jsonIn(row.right.text))
+        messages.push(message ?? {})
+        const about = message && remindedPosition(message)
+        if (isLeft(row) || message === undefined || about === undefined) continue
+        if (about < shared.length && erased.has(about))
+          reminders.push({ position, stub: erasedBody(erasedMessage(message), row.right) })
+      } else if (!isLeft(note)) notes.push({ position, note: note.right, len: messages.length })
     }
   }
-  return { head, found, reminders, messages }
-}
-
-/** A message without the texts stored in blocks; empty if it can't be read. */
-const messageOf = (body: string): Partial<Message> => {
-  const row = decodeRow(body)
-  const parsed = isLeft(row) ? row : parseJson(row.right.text)
-  return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
+  return { head, notes, reminders, messages }
 }
 
 const optionNames = {

@@ -1,10 +1,10 @@
 /** The receipt of an erasure: JSON that a third party can check against a ledger head. */
-import { fail, need, type Steps, type Task } from '../../task/index.ts'
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { fail, need, pagesOf, type Steps, type Task } from '../../task/index.ts'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
 import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right, isCount } from '../../json/index.ts'
-import { portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
+import { portableSha256, type BlockId } from '../../proof/internal.ts'
 import type { LogPage, EraseResult, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
 import type { Residue, RowPlace, Erasure, ErasedRow } from '../../store/internal.ts'
 import {
@@ -12,7 +12,6 @@ import {
   identityAt,
   inclusionPath,
   isEncryptedLog,
-  isLeaf,
   isMoment,
   ledgerContent,
   ledgerId,
@@ -24,7 +23,8 @@ import {
   finderInSlices,
 } from '../../store/internal.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
-import { isHead } from '../record/is-head.ts'
+import { isHead, isPath, isProofOf, leadsTo } from '../record/head-proof.ts'
+import { withoutOwnKeys } from '../record/metadata.ts'
 import type { ReadRecord } from '../record/read.ts'
 import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
@@ -220,9 +220,10 @@ async function* remainsOf(
     remains.push({ what: 'block', block, rows: await withMessages(store, rows), kept })
   }
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
+  const isTextIn = await finderInSlices(long)
   remains.push(
-    ...(yield* dataBesideRows(store, long, unread)),
-    ...(yield* namesWith(store, long, [info.id, ...sharing])),
+    ...(yield* dataBesideRows(store, long, isTextIn, unread)),
+    ...(long.length === 0 ? [] : yield* namesWith(store, isTextIn, [info.id, ...sharing])),
     ...[...unread].map((session): RemainingData => ({ what: 'unread', session })),
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
@@ -277,42 +278,36 @@ async function* rowsNaming(
 async function* dataBesideRows(
   store: Store,
   texts: readonly string[],
+  isTextIn: (text: string) => boolean,
   unread: Set<string>,
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   const found: RemainingData[] = []
-  const isTextIn = await finderInSlices(texts)
   const isTitle = titleFinder(texts)
-  let after: string | undefined
-  do {
-    const listed = store.list({ limit: 500, ...present({ after }) })
-    const page = yield* need(listed as Task<EraseSessionFault, LogPage>) // the query is valid
-    for (const log of page.logs) {
+  for await (const page of pagesOf((from) => store.list({ limit: 500, ...from })())) {
+    const { logs } = yield* need(page as Either<EraseSessionFault, LogPage>) // the query is valid
+    for (const log of logs) {
       const { id, head } = log
-      const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
+      const meta = withoutOwnKeys(log.meta)
       const values = textsOf(meta)
       const names = [id, ...namesIn(meta), ...values]
-      if (texts.length > 0 && (names.some(isTextIn) || values.some(isTitle)))
-        found.push({ what: 'metadata', session: id })
+      if (names.some(isTextIn) || values.some(isTitle)) found.push({ what: 'metadata', session: id })
       if (!isEncryptedLog(log) || head.size === 0) continue
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
       if (last === undefined || (isLeft(last) && (last.left._tag === 'NoKey' || last.left._tag === 'DamagedLog')))
         unread.add(id)
       else if (isLeft(last) && last.left._tag !== 'NoSuchLog') return yield* fail(last.left)
     }
-    after = page.next
-  } while (after !== undefined)
+  }
   return found
 }
 
 /** Searches the names of the holders of these logs' leases, and those of scopes. */
 async function* namesWith(
   store: Store,
-  texts: readonly string[],
+  isTextIn: (text: string) => boolean,
   logs: readonly string[],
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
-  if (texts.length === 0) return []
   const found: RemainingData[] = []
-  const isTextIn = await finderInSlices(texts)
   for (const session of logs) {
     const lease = await store.leaseOf(session)()
     if (isLeft(lease) && lease.left._tag !== 'NoSuchLog') return yield* fail(lease.left) // a sharing one may be removed by now
@@ -398,14 +393,8 @@ export const erasureFromProof = (
   { row, at, body, path }: ErasureProof,
   ledger: Head,
 ): Either<string, Extract<LedgerRow, { readonly type: 'erased' }>> => {
-  const isIn = verifyInclusion({
-    position: row,
-    size: ledger.size,
-    leaf: rowLeaf({ kind: 'note', body, at }, portableSha256),
-    proof: path.map(hexToBytes),
-    root: hexToBytes(ledger.root),
-  })
-  if (!isIn) return left(`row ${row} is not in the ledger with that head`)
+  if (!leadsTo(ledger, row, rowLeaf({ kind: 'note', body, at }, portableSha256), path))
+    return left(`row ${row} is not in the ledger with that head`)
   const read = readLedgerRow({ position: row, body })
   return isLeft(read) || read.right?.type !== 'erased'
     ? left(`row ${row} of the ledger does not record an erasure`)
@@ -416,10 +405,9 @@ const keyOf = ({ session, row, kind, index, leaf, stub }: ErasureReceipt['rows']
   JSON.stringify([session, row, kind, index, leaf, stub])
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
-  if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
-  const { session, messages, inputs = [], rows, ledger, proofs } = value
+  if (!isProofOf('erasure', value)) return false
+  const { messages, inputs = [], rows, ledger, proofs } = value
   return (
-    typeof session === 'string' &&
     isHead(ledger) &&
     isArray(messages) &&
     messages.every(isCount) &&
@@ -440,5 +428,4 @@ export const isErasureProof = (proof: unknown): proof is ErasureProof =>
   isMoment(proof['at']) &&
   typeof proof['body'] === 'string' &&
   proof['body'].isWellFormed() &&
-  isArray(proof['path']) &&
-  proof['path'].every(isLeaf)
+  isPath(proof['path'])

@@ -3,12 +3,18 @@
  * has read of it, so a run could still take such an input. After this note its append is a conflict.
  */
 import { isLeft } from '../../json/index.ts'
-import type { InputNote, Note } from '../../notes/internal.ts'
+import type { InputNote } from '../../notes/internal.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { EraseSessionFault } from '../fault.ts'
+import type { NotePlace } from '../record/journal.ts'
 import { loadRecord } from '../record/read.ts'
 import { stamp } from '../record/rows.ts'
+
+/** A note of a log, and its row. */
+export interface PlacedNote extends NotePlace {
+  readonly position: number
+}
 
 /** The ids of queued inputs of one log. */
 export interface QueuedInputs {
@@ -18,10 +24,10 @@ export interface QueuedInputs {
 }
 
 /** The inputs among the notes to erase that no run has taken and nobody has cancelled. None of a sealed session. */
-export const queuedIn = (notes: readonly Note[], erased: readonly Note[]): readonly string[] => {
-  if (notes.some(({ type }) => type === 'seal')) return []
-  const over = new Set(notes.flatMap((note) => (note.type === 'input' && note.state !== 'queued' ? [note.id] : [])))
-  return [...new Set(erased.flatMap((note) => (note.type === 'input' && !over.has(note.id) ? [note.id] : [])))]
+export const queuedIn = (notes: readonly PlacedNote[], erased: readonly PlacedNote[]): readonly string[] => {
+  if (notes.some(({ note }) => note.type === 'seal')) return []
+  const over = new Set(notes.flatMap(({ note }) => (note.type === 'input' && note.state !== 'queued' ? [note.id] : [])))
+  return [...new Set(erased.flatMap(({ note }) => (note.type === 'input' && !over.has(note.id) ? [note.id] : [])))]
 }
 
 /**

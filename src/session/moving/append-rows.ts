@@ -1,14 +1,13 @@
 /** Appends exported rows to a session: messages with the times of their source, and notes of kept files with their bytes. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, present, right, type JsonObject } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import type { BlockId } from '../../proof/internal.ts'
 import { termsOf } from '../../entry/internal.ts'
-import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
-import { fail, need, type Task } from '../../task/index.ts'
+import type { Head, Store } from '../../store/index.ts'
+import { need, type Task } from '../../task/index.ts'
 import { ownStore } from '../../store/internal.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, storedMeta } from '../record/metadata.ts'
-import { stamp } from '../record/rows.ts'
+import { newSalt } from '../record/rows.ts'
 import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 
 /** Rows for a session. */
@@ -39,29 +38,15 @@ export const appendRows = (store: Store, id: string, input: RowsToAppend): Task<
         const meta = yield* need(storedMeta(metadata, info.forkedFrom, info.erasable, inheritedRows(log)))
         yield* need(ownStore(store).update(id, { expected: log.version, meta }))
       }
-      const salted = info.erasable === true ? yield* need(withSalts(rows, store)) : rows
+      const salted = info.erasable === true ? rows.map((row) => ({ ...row, salt: newSalt() })) : rows
       return yield* storeRows(store, id, head, salted, { blocks })
     }
     const meta = yield* need(storedMeta(metadata ?? {}))
     const encoded = []
-    for (const [index, row] of rows.entries()) {
-      const result = encodedOf(row, store, index)
-      if (isLeft(result)) return yield* fail(result.left)
-      encoded.push(result.right)
-    }
+    for (const [index, row] of rows.entries()) encoded.push(yield* need(encodedOf(row, store, index)))
     const first = {
       rows: encoded.map(({ row }) => row),
       blocks: [...encoded.flatMap((item) => item.blocks), ...blocks.values()],
     }
     return (yield* need(store.create({ id, meta, ...first, terms: termsOf, encrypt: true }))).head
   }, 'appendRows')
-
-const withSalts = (rows: readonly TimedExport[], store: Store): Either<StoreFaultOf<'Io'>, readonly TimedExport[]> => {
-  const stamped = stamp(
-    rows.map(() => ({ kind: 'note', body: '' }) as const),
-    store,
-    true,
-  )
-  if (isLeft(stamped)) return stamped
-  return right(rows.map((row, index) => Object.assign({}, row, present({ salt: stamped.right[index]?.salt }))))
-}

@@ -20,7 +20,7 @@ import {
 import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
-import { contentOf, reasonsIn, type Reasons } from './erased-before.ts'
+import { contentOf, reasonsIn } from './erased-before.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
 
 /** The erased rows of a record in stored form, with their positions. */
@@ -45,17 +45,21 @@ export const erasedRowsIn = async (rows: Iterable<TimedExport>, store: Store): P
 /** Rows to append to a ledger. */
 type LedgerChange = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
 
-/** Records earlier erasures in this ledger, except those it has, so that rows without a text can be stored. */
+/**
+ * Records earlier erasures in this ledger, except those it has, so that rows without a text can be stored.
+ *
+ * @param from the store whose ledger has the reasons. Default: they are unknown
+ */
 export async function* recordErasures(
   store: Store,
   own: string,
   id: string,
   head: ExportedHead,
   rows: readonly RowAtPosition[],
-  reasons?: () => Steps<ImportFault, Reasons>,
+  from?: Store,
 ): Steps<ImportFault, void> {
   if (rows.length === 0) return
-  const why = reasons === undefined ? undefined : yield* reasons()
+  const why = from === undefined ? undefined : yield* reasonsIn(from)
   const identities = yield* need(store.identities(own))
   const ledgerChange = async (ledger: LedgerContent): Promise<LedgerChange> => {
     if (ledger.held.has(own)) return left({ _tag: 'LogHeld', id: own })

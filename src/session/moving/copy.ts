@@ -28,15 +28,13 @@ import {
 import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import type { LoadedRecord } from '../record/loaded-record.ts'
 import { erasedEncryptedRowsIn, storeEncrypted, type RowAtPosition } from './copy-encrypted.ts'
-import { randomId } from '../opening/open.ts'
 import { findLog, loadRecord, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
-import { importPrefix, publish, storeImported } from './import.ts'
+import { storeImported, storeSession } from './import.ts'
 import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-erasures.ts'
-import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
 import { removeUnfinished } from './unfinished.ts'
-import { type ImportOptions, type TimedExport, skipFirst, encodedOf, rootWith, storeRows } from './store-rows.ts'
+import { type ImportOptions, type TimedExport, encodedOf, rootWith, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
@@ -91,7 +89,7 @@ export const copySession = (
       const { size } = begun.head
       const coming = erased.filter(({ position }) => position >= size) // rows already copied are erased at the end
       yield* check(begun)
-      yield* recordErasures(between.to, id, id, head, coming, () => reasonsIn(between.from))
+      yield* recordErasures(between.to, id, id, head, coming, between.from)
       const stored = await untilFault(() => store(begun.head))
       if (isLeft(stored)) {
         if (stored.left._tag !== 'Conflict') return yield* fail(stored.left)
@@ -140,26 +138,15 @@ async function* copyIntoKeys(
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = record
   const erased = await erasedRowsIn(rowsOf(record), to)
-  const rows = { [Symbol.iterator]: () => rowsOf(record) }
-  const imported = { id, head, rows, erased, reasons: () => reasonsIn(from), progress, from }
+  const imported = { id, head, rows: rowsOf(record), erased, progress, from }
   const found = yield* findLog(to, id)
-  if (found === undefined) {
-    const own = `${importPrefix}${randomId()}`
-    const created = yield* need(to.create({ id: own, meta: partialMeta('import'), encrypt: true }))
-    try {
-      const stored = yield* storeImported(to, own, created.head, imported)
-      yield* holdThere(from, to, id, stored, own)
-      return yield* publish(to, own, stored, { id, meta: log.meta, root: undefined })
-    } finally {
-      await to.remove(own)()
-    }
-  }
+  if (found === undefined) return yield* storeSession(to, imported, log.meta)
   const start = found.head
   const same = yield* isBeginning(to, id, start, record)
   if (!same) return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
   const rest = {
     ...imported,
-    rows: skipFirst(rowsOf(record), start.size),
+    rows: rowsOf(record, start.size),
     erased: erased.filter(({ position }) => position >= start.size),
   }
   const stored = start.size === head.size ? start : yield* storeImported(to, id, start, rest)
@@ -221,7 +208,7 @@ async function* sourceOf(
   }
   const { record, log } = yield* need(loadRecord(from, id))
   const { head } = record
-  const rows = (start: Head): Iterable<TimedExport> => skipFirst(rowsOf(record), start.size)
+  const rows = (start: Head): Iterable<TimedExport> => rowsOf(record, start.size)
   const check = async function* (begun: LogInfo): Steps<ImportFault, void> {
     if (isPartialOf(begun, 'copy')) return
     const root = yield* rootWith(to, id, begun.head, rows(begun.head))

@@ -68,8 +68,8 @@ const withoutKeys = (note: Note): Note =>
     ? { ...note, blocks: note.blocks.map(({ id }) => ({ id })) }
     : note
 
-export function* rowsOf(record: LoadedRecord): Generator<TimedExport> {
-  for (const found of rowsIn(record, 0, record.head.size)) {
+export function* rowsOf(record: LoadedRecord, from = 0): Generator<TimedExport> {
+  for (const found of rowsIn(record, from, record.head.size)) {
     const { row, at } = found
     const salt = record.salts.get(row)
     const erased = record.erased.get(row)

@@ -13,9 +13,8 @@ import { findLog } from '../record/read.ts'
 import { momentOf } from '../record/rows.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { type ImportOptions, type TimedExport, allHaveTimes, storeRows, withTime } from './store-rows.ts'
-import { erasedRowsIn, recordErasures } from './carry-erasures.ts'
-import type { Reasons } from './erased-before.ts'
+import { type ImportOptions, type TimedExport, storeRows } from './store-rows.ts'
+import { erasedRowsIn, holdThere, recordErasures } from './carry-erasures.ts'
 
 /**
  * Store an exported record as a session, row by row. Its head must equal the export's; otherwise nothing is kept,
@@ -63,26 +62,11 @@ export const importRecord = (
     const meta = yield* need(storedMeta(record.metadata, undefined, ownField(record, 'erasable'), inherited))
     yield* expectFree(store, name)
     const now = yield* need(momentOf(store))
-    const log = `${importPrefix}${randomId()}`
-    const created = yield* need(store.create({ id: log, meta: partialMeta('import'), encrypt: true }))
-    const timed = { [Symbol.iterator]: () => withTime(rows, now) }
-    try {
-      const stored = yield* storeImported(store, log, created.head, {
-        id: name,
-        head,
-        rows: timed,
-        erased: await erasedRowsIn(timed, store),
-        progress,
-      })
-      return yield* publish(store, log, stored, {
-        id: name,
-        meta,
-        // The root differs if rows are encrypted, or got their time here.
-        root: store.encryption === undefined && allHaveTimes(rows) ? head.root : undefined,
-      })
-    } finally {
-      await store.remove(log)() // keeps the rows shared with the session; a failure does not change the result
-    }
+    const timed = rows.map((row): TimedExport => ({ at: now, ...row })) // a row without a time gets the current one
+    // The root differs if rows are encrypted, or got their time here.
+    const root = store.encryption === undefined && rows.every(({ at }) => at !== undefined) ? head.root : undefined
+    const imported = { id: name, head, rows: timed, erased: await erasedRowsIn(timed, store), progress }
+    return yield* storeSession(store, imported, meta, root)
   }, 'importRecord')
 }
 
@@ -95,8 +79,6 @@ const inheritedBy = (rows: readonly ExportedRow[], metadata: JsonObject): number
   return entries.length === 0 || (latest !== undefined && jsonEqual(latest, metadata)) ? 0 : rows.length
 }
 
-export const importPrefix = 'indelible.import.'
-
 /** The contents of an import. */
 interface ImportedLog {
   readonly id: string
@@ -104,11 +86,34 @@ interface ImportedLog {
   readonly rows: Iterable<TimedExport>
   /** The erased rows. */
   readonly erased: readonly RowAtPosition[]
-  /** The reasons of the erasures. Default: unknown. */
-  readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
-  /** The store that has the files of the messages. Default: the destination store. */
+  /** The store that has the files of the messages, the reasons of the erasures and the hold. Default: the destination store. */
   readonly from?: Store
+}
+
+/**
+ * Stores a session in a log of the import's own, from which it is forked when that log is complete.
+ *
+ * @param root the expected root. Default: any
+ */
+export async function* storeSession(
+  store: Store,
+  imported: ImportedLog,
+  meta: JsonObject,
+  root?: string,
+): Steps<ImportFault, SessionInfo> {
+  const { id, from } = ownFields(imported)
+  const own = `indelible.import.${randomId()}`
+  const created = yield* need(store.create({ id: own, meta: partialMeta('import'), encrypt: true }))
+  try {
+    const head = yield* storeImported(store, own, created.head, imported)
+    if (from !== undefined) yield* holdThere(from, store, id, head, own)
+    if (root !== undefined && head.root !== root)
+      return yield* fail({ _tag: 'OtherHead', id, expected: root, found: head.root })
+    return yield* need(sessionInfo(yield* need(store.fork(own, { id, at: head.size, meta, sameKey: true }))))
+  } finally {
+    await store.remove(own)() // keeps the rows shared with the session; a failure does not change the result
+  }
 }
 
 /** Store rows in an import's log. Stubs of erased rows are encrypted before they are recorded in the ledger. */
@@ -118,27 +123,15 @@ export async function* storeImported(
   start: Head,
   imported: ImportedLog,
 ): Steps<ImportFault, Head> {
-  const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
+  const { id, head, rows, erased, progress, from } = ownFields(imported)
   const stubs: RowAtPosition[] = []
   for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
     const [encrypted] = sealed === undefined ? [] : (yield* need(sealed)).rows
     stubs.push({ position, index, row: { ...(encrypted ?? row), at: row.at } })
   }
-  yield* recordErasures(store, own, id, head, stubs, reasons)
+  yield* recordErasures(store, own, id, head, stubs, from)
   return yield* storeRows(store, own, start, rows, { progress, from, stubs })
-}
-
-/** Makes a session of the stored rows, if the root is the expected one. */
-export async function* publish(
-  store: Store,
-  own: string,
-  head: Head,
-  { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Steps<ImportFault, SessionInfo> {
-  if (root !== undefined && head.root !== root)
-    return yield* fail({ _tag: 'OtherHead', id, expected: root, found: head.root })
-  return yield* need(sessionInfo(yield* need(store.fork(own, { id, at: head.size, meta, sameKey: true }))))
 }
 
 /** Fails if a log with this id exists. */

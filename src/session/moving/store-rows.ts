@@ -17,7 +17,7 @@ import {
   Slices,
   type TimedRow,
 } from '../../store/internal.ts'
-import { callCallback, fail, need, type SignalLike, type Steps } from '../../task/index.ts'
+import { callCallback, need, type SignalLike, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -42,21 +42,6 @@ export interface ImportOptions {
 
 /** A row with its time. */
 export type TimedExport = ExportedRow & { readonly at: number }
-
-/** Rows without a time get the current one. */
-export const withTime = function* (rows: Iterable<ExportedRow>, now: number): Generator<TimedExport> {
-  for (const row of rows) yield { at: now, ...row }
-}
-
-export const allHaveTimes = (rows: Iterable<ExportedRow>): boolean => {
-  for (const { at } of rows) if (at === undefined) return false
-  return true
-}
-
-export const skipFirst = function* <T>(values: Iterable<T>, count: number): Generator<T> {
-  let seen = 0
-  for (const value of values) if (seen++ >= count) yield value
-}
 
 /** What goes with rows to store. */
 interface StoringOptions {
@@ -85,31 +70,24 @@ export async function* storeRows(
   let waiting: TimedEncoded[] = []
   let text = 0
   const flush = async function* (): Steps<ImportFault, void> {
-    const files = await keptBlocks(store, waiting, from, blocksById)
-    if (isLeft(files)) return yield* fail(files.left)
-    const { found, lost, bytes } = files.right
+    const { found, bytes } = yield* need(noteBlocks(store, waiting, from, blocksById))
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
-    const ofReceipts = yield* receiptBlocksIn(from, store, waiting)
     const encoded = waiting.map(({ row, named }) =>
-      named.some((id) => ofReceipts.has(id))
-        ? { ...row, blocks: named.filter((id) => ofReceipts.has(id)) }
-        : row.kind === 'note' && found.size + lost > 0
-          ? { ...row, blocks: blocksOfNote(row).filter((id) => found.has(id)) }
-          : row,
+      named.length === 0 ? row : { ...row, blocks: named.filter((id) => found.has(id)) },
     )
     yield* refuseErased(erased, head.size, encoded, store)
     const appended = yield* need(
       store.append(id, {
         expected: head,
         rows: encoded,
-        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...ofReceipts.values(), ...bytes],
+        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...bytes],
         terms: termsOf,
       }),
     )
-    // In a store with keys they are blocks of their own.
-    if (from !== undefined && store.encryption !== undefined)
-      yield* bringBlocks(from, store, [...new Set(waiting.flatMap(({ named }) => named))])
+    // In a store with keys the blocks that receipts name are blocks of their own.
+    const others = new Set(waiting.flatMap(({ named }) => named.filter((id) => !found.has(id))))
+    if (from !== undefined && store.encryption !== undefined) yield* bringBlocks(from, store, [...others])
     head = appended.head
     waiting = []
     text = 0
@@ -129,24 +107,19 @@ export async function* storeRows(
   return head
 }
 
-const blocksOfNote = (row: TimedRow): readonly BlockId[] => ownField(row, 'blocks') ?? []
-
 /**
- * The blocks of kept files: those that the store gets or has, and the bytes that it lacks. An export has none; its rows
- * are stored without them.
+ * The blocks that notes name: those that the store gets or has, and the bytes that it lacks. They are stored with the rows,
+ * so an erasure or a removal of the rows removes them. An export has none, and other digests in a receipt name no block. In a
+ * store with keys only the blocks of kept files are stored with their rows.
  */
-const keptBlocks = async (
+const noteBlocks = async (
   store: Store,
   rows: readonly TimedEncoded[],
   from: Store | undefined,
   blocksById: ReadonlyMap<BlockId, Uint8Array>,
-): Promise<
-  Either<
-    ImportFault,
-    { readonly found: ReadonlySet<BlockId>; readonly lost: number; readonly bytes: readonly Uint8Array[] }
-  >
-> => {
-  const named = [...new Set(rows.flatMap(({ row }) => (row.kind === 'note' ? blocksOfNote(row) : [])))]
+): Promise<Either<ImportFault, { readonly found: ReadonlySet<BlockId>; readonly bytes: readonly Uint8Array[] }>> => {
+  const own = store.encryption === undefined ? rows : rows.filter(({ row }) => ownField(row, 'blocks') !== undefined)
+  const named = [...new Set(own.flatMap((row) => row.named))]
   const other = named.filter((id) => !blocksById.has(id))
   const bytes = named.flatMap((id) => blocksById.get(id) ?? [])
   const found = new Set(named.filter((id) => blocksById.has(id)))
@@ -163,22 +136,7 @@ const keptBlocks = async (
     found.add(id)
     bytes.push(block)
   }
-  return right({ found, lost: named.length - found.size, bytes })
-}
-
-/**
- * The blocks that receipts name, as far as the source has them: they are stored with the rows, so an erasure or a removal
- * of the rows removes them. Other digests in a receipt name no block.
- */
-async function* receiptBlocksIn(
-  from: Store | undefined,
-  to: Store,
-  rows: readonly TimedEncoded[],
-): Steps<ImportFault, ReadonlyMap<BlockId, Uint8Array>> {
-  const ids = [...new Set(rows.flatMap(({ named }) => named))]
-  if (to.encryption !== undefined || ids.length === 0) return new Map()
-  const found = yield* need((from ?? to).getBlocks(ids))
-  return new Map(ids.flatMap((id, index) => (found[index] === undefined ? [] : [[id, found[index]] as const])))
+  return right({ found, bytes })
 }
 
 /** The root that a log would have with more rows. Stores nothing. */
@@ -203,7 +161,8 @@ export async function* rootWith(
 /** A row to store, with its time. */
 type TimedEncoded = EncodedRow & {
   readonly row: TimedRow
-  /** The blocks that a receipt names. */ readonly named: readonly BlockId[]
+  /** The blocks that a note names. */
+  readonly named: readonly BlockId[]
 }
 
 /** @param index names a message in a fault */
@@ -217,11 +176,12 @@ export const encodedOf = (
   const moment = { at, ...present({ salt, erased }) }
   const isNote = hasField(row, 'note')
   const encoded = isNote ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
-  const named = isNote ? blocksNamedBy(row.note) : []
-  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment }, named })
-  return left(
-    encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
-  )
+  if (isLeft(encoded))
+    return left(
+      encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
+    )
+  const named = isNote ? (ownField(encoded.right.row, 'blocks') ?? blocksNamedBy(row.note)) : []
+  return right({ ...encoded.right, row: { ...encoded.right.row, ...moment }, named })
 }
 
 const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedRow> => {

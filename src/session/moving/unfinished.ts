@@ -1,9 +1,8 @@
 /** Logs of unfinished imports and copies. */
 import { checkStore } from '../record/store-of.ts'
-import { present } from '../../json/index.ts'
 import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
 import { ownStore } from '../../store/internal.ts'
-import { fail, need, type Task } from '../../task/index.ts'
+import { fail, need, pagesOf, type Task } from '../../task/index.ts'
 import { sessionSteps } from '../fault.ts'
 import { isPartial, partialMeta } from '../record/metadata.ts'
 
@@ -32,14 +31,10 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
   checkStore('listUnfinished', store)
   return sessionSteps(async function* () {
     const found: UnfinishedLog[] = []
-    for (const by of ['import', 'copy'] as const) {
-      let after: string | undefined
-      do {
-        const page = yield* need(store.list({ where: partialMeta(by), ...present({ after }) }))
-        for (const { id, head, created } of page.logs) found.push(Object.freeze({ id, by, rows: head.size, created }))
-        after = page.next
-      } while (after !== undefined)
-    }
+    for (const by of ['import', 'copy'] as const)
+      for await (const page of pagesOf((from) => store.list({ where: partialMeta(by), ...from })()))
+        for (const { id, head, created } of (yield* need(page)).logs)
+          found.push(Object.freeze({ id, by, rows: head.size, created }))
     return Object.freeze(found)
   }, 'listUnfinished')
 }

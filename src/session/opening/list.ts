@@ -4,8 +4,8 @@ import { isLeft, optionsOf, ownFields, present } from '../../json/index.ts'
 import type { ListFault, ListQuery, Store } from '../../store/index.ts'
 import { sessionSteps, type NoSessionFault } from '../fault.ts'
 import { amount, need, type Task } from '../../task/index.ts'
-import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
-import type { DamagedEntry } from '../../store/internal.ts'
+import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
+import { sessionMember, type DamagedEntry } from '../../store/internal.ts'
 
 /** One page of a list of sessions. */
 export interface SessionPage {
@@ -32,7 +32,7 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
   const { limit } = ownFields(query)
   if (limit !== undefined) amount('listSessions: limit', limit, { unit: 'sessions', least: 1, most: 1000, whole: true })
   return sessionSteps(async function* () {
-    const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [formatKey]: 1 } })))
+    const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [sessionMember]: 1 } })))
     const sessions: SessionInfo[] = []
     for (const log of page.logs) {
       const info = sessionInfo(log)

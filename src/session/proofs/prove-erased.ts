@@ -5,18 +5,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  checkArgument,
-  freezeResult,
-  isArray,
-  isLeft,
-  isObject,
-  optionsOf,
-  present,
-  right,
-  isCount,
-} from '../../json/index.ts'
-import { verifyInclusion } from '../../proof/internal.ts'
+import { checkArgument, freezeResult, isLeft, optionsOf, present, right, isCount } from '../../json/index.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent, type Erasure } from '../../store/internal.ts'
 import { fail, need, type Task } from '../../task/index.ts'
@@ -30,7 +19,7 @@ import {
   erasureFromProof,
   type ErasureProof,
 } from '../erasing/receipt.ts'
-import { isHead } from '../record/is-head.ts'
+import { isHead, isPath, isProofOf, leadsTo } from '../record/head-proof.ts'
 
 /** The proof of an erased message, as JSON. */
 export interface ErasedProof {
@@ -137,14 +126,8 @@ export const checkErased = (
   const other = headMismatch(head, proof.head) ?? headMismatch(ledger, proof.ledger)
   if (other !== undefined) return badProof(other)
   const { session, row, leaf, head: own, ledger: book } = proof
-  const isIn = verifyInclusion({
-    position: row,
-    size: own.size,
-    leaf: hexToBytes(leaf),
-    proof: proof.path.map(hexToBytes),
-    root: hexToBytes(own.root),
-  })
-  if (!isIn) return badProof(`the leaf is not at row ${row} of the record with that head`)
+  if (!leadsTo(own, row, hexToBytes(leaf), proof.path))
+    return badProof(`the leaf is not at row ${row} of the record with that head`)
   const read = erasureFromProof(proof.said, book)
   if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right
@@ -156,16 +139,12 @@ export const checkErased = (
 }
 
 const isErasedProof = (value: unknown): value is ErasedProof =>
-  isObject(value) &&
-  value['indelible'] === 'erased' &&
-  value['version'] === 1 &&
-  typeof value['session'] === 'string' &&
+  isProofOf('erased', value) &&
   isCount(value['row']) &&
   isLeaf(value['leaf']) &&
   isHead(value['head']) &&
   isHead(value['ledger']) &&
-  isArray(value['path']) &&
-  value['path'].every(isLeaf) &&
+  isPath(value['path']) &&
   isErasureProof(value['said'])
 
 const trustedNames = { head: true, ledger: true } as const

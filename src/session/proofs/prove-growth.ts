@@ -5,11 +5,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { checkArgument, freezeResult, isObject, right } from '../../json/index.ts'
 import { verifyConsistency } from '../../proof/internal.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
-import { consistencyPath, headOf, isLeaf, rangeAt, sameHead } from '../../store/internal.ts'
+import { consistencyPath, headOf, rangeAt, sameHead } from '../../store/internal.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
 import { badProof } from '../erasing/receipt.ts'
-import { isHead } from '../record/is-head.ts'
+import { isHead, isPath, isProofOf } from '../record/head-proof.ts'
 import { describeSession } from '../opening/open.ts'
 
 /** The proof that a record extends an earlier one, as JSON. */
@@ -89,11 +89,4 @@ export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf
 const headText = ({ size, root }: Head): string => `${size} ${root}`
 
 const isGrowth = (value: unknown): value is GrowthProof =>
-  isObject(value) &&
-  value['indelible'] === 'growth' &&
-  value['version'] === 1 &&
-  typeof value['session'] === 'string' &&
-  isHead(value['from']) &&
-  isHead(value['head']) &&
-  Array.isArray(value['path']) &&
-  value['path'].every(isLeaf)
+  isProofOf('growth', value) && isHead(value['from']) && isHead(value['head']) && isPath(value['path'])

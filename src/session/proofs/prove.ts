@@ -1,8 +1,8 @@
 /** Proofs that a message is in a record with a known head, for someone without the store or the other messages. */
 import { checkStore } from '../record/store-of.ts'
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
+import { blockIdOf, portableSha256, type BlockId } from '../../proof/internal.ts'
 import { createHistory } from '../../history/index.ts'
 import {
   checkArgument,
@@ -11,7 +11,6 @@ import {
   freezeResult,
   hasOnly,
   type Immutable,
-  isArray,
   isLeft,
   isObject,
   present,
@@ -28,7 +27,6 @@ import type { Head, Store, StoreFaultOf, StoredRow } from '../../store/index.ts'
 import {
   erasureOf,
   inclusionPath,
-  isLeaf,
   isMoment,
   isSalt,
   ledgerContent,
@@ -39,6 +37,7 @@ import {
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { headMismatch, badProof } from '../erasing/receipt.ts'
+import { isHead, isPath, isProofOf, leadsTo } from '../record/head-proof.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from '../opening/open.ts'
 import { blocksOf, decodeRows } from '../record/loaded-record.ts'
@@ -186,14 +185,8 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   if (!isProof(proof)) return badProof('it is not a proof of this library')
   const otherHead = headMismatch(head, proof.head)
   if (otherHead !== undefined) return badProof(otherHead)
-  const inclusion = {
-    position: proof.row,
-    size: proof.head.size,
-    leaf: rowLeaf({ kind: 'entry', body: proof.body, at: proof.at, ...saltOf(proof) }, portableSha256),
-    proof: proof.path.map(hexToBytes),
-    root: hexToBytes(proof.head.root),
-  }
-  if (!verifyInclusion(inclusion))
+  const leaf = rowLeaf({ kind: 'entry', body: proof.body, at: proof.at, ...saltOf(proof) }, portableSha256)
+  if (!leadsTo(proof.head, proof.row, leaf, proof.path))
     return badProof(`the message is not at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return badProof(`the row ${entry.left}`)
@@ -230,21 +223,17 @@ const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
 
 /** Whether a value has the members of a proof, and no others. */
 const isProof = (value: unknown): value is EntryProof => {
-  if (!isObject(value)) return false
-  const { indelible, version, session, row, body, at, salt, blocks, head, path } = ownFields(value)
+  if (!isProofOf('proof', value)) return false
+  const { session, row, body, at, salt, blocks, head, path } = ownFields(value)
   return (
     hasOnly(value, ['indelible', 'version', 'session', 'row', 'body', 'at', 'salt', 'blocks', 'head', 'path']) &&
-    indelible === 'proof' &&
-    version === 1 &&
     isObject(blocks) &&
-    isObject(head) &&
+    isHead(head) &&
     hasOnly(head, ['size', 'root']) &&
-    isArray(path) &&
+    isPath(path) &&
     [session, body, ...Object.values(blocks)].every((text) => typeof text === 'string' && text.isWellFormed()) &&
-    [head['root'], ...(path as readonly unknown[])].every(isLeaf) &&
     isMoment(at) &&
     (salt === undefined || isSalt(salt)) &&
-    isCount(row) &&
-    isCount(head['size'])
+    isCount(row)
   )
 }

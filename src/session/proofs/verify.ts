@@ -28,7 +28,7 @@ import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
 import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/loaded-record.ts'
-import { isHead } from '../record/is-head.ts'
+import { isHead } from '../record/head-proof.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
 /** The options of `verifySession`. */
@@ -177,32 +177,30 @@ const inspector = (
       sealed = false
       for (const found of [known, erased, missing]) found.clear()
     }
-    for (const row of good) {
-      const note = row.kind === 'note' ? noteOf(row.body) : undefined
-      const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text))
-      const reason = reads
-        ? takeMessage(history, row.entry, blocks, undefined, texts)
-        : note !== undefined && isLeft(note)
-          ? note.left
-          : undefined
-      const isAfterSeal = sealed && !(note !== undefined && !isLeft(note) && note.right.type === 'metadata')
-      const misfit = note === undefined || isLeft(note) ? undefined : foldMetadata(metadata, row.position, note.right)
-      if (isAfterSeal || (reason ?? misfit) !== undefined) {
-        damage = {
-          _tag: 'DamagedLog',
-          id,
-          position: row.position,
-          reason: reason ?? misfit ?? 'the row comes after the seal',
-        }
-        break
-      }
-      sealed ||= note !== undefined && !isLeft(note) && note.right.type === 'seal'
-      if (note !== undefined && !isLeft(note))
+    const problemOf = (row: (typeof good)[number]): string | undefined => {
+      const { position } = row
+      if (row.kind === 'note') {
+        const note = noteOf(row.body)
+        if (isLeft(note)) return note.left
+        const misfit = foldMetadata(metadata, position, note.right)
+        if (misfit !== undefined) return misfit
+        if (sealed && note.right.type !== 'metadata') return afterSeal
+        sealed ||= note.right.type === 'seal'
         for (const block of recordedBlocks(note.right))
-          if (!known.has(block) && !named.has(block)) named.set(block, row.position)
-      if (reads)
+          if (!known.has(block) && !named.has(block)) named.set(block, position)
+      } else if (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text)) {
+        const reason = takeMessage(history, row.entry, blocks, undefined, texts)
+        if (reason !== undefined) return reason
         for (const block of attachedTo(history.view().at(-1) as Message))
-          if (!attachments.has(block)) attachments.set(block, row.position)
+          if (!attachments.has(block)) attachments.set(block, position)
+      }
+      return sealed && row.kind === 'entry' ? afterSeal : undefined
+    }
+    for (const row of good) {
+      const reason = problemOf(row)
+      if (reason === undefined) continue
+      damage = { _tag: 'DamagedLog', id, position: row.position, reason }
+      break
     }
     yield* need(readBlocks(store, id, attachments))
     for (const block of yield* need(missingBlocks(store, id, named))) missing.add(block)
@@ -214,6 +212,8 @@ const inspector = (
     yield* need(callCallback('progress', () => void progress?.(seen)))
   }
 }
+
+const afterSeal = 'the row comes after the seal'
 
 /** The blocks that encrypted rows reference, with the first row of each. */
 const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> => {

@@ -11,7 +11,7 @@ import type { JournalFold } from './journal.ts'
 import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from './metadata-notes.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { sliceBounds } from '../../sequence/index.ts'
+import { countWhile, sliceBounds } from '../../sequence/index.ts'
 import { NamedBlocks, stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
   verifyLog,
@@ -124,31 +124,15 @@ export const emptyRecord = (store: Store, id: string, redactor?: Redactor): Load
 })
 
 /** The number of messages before a row. Cost: O(log notes). */
-export const messagesBefore = ({ noteRows }: Pick<LoadedRecord, 'noteRows'>, row: number): number => {
-  let low = 0
-  let high = noteRows.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((noteRows[middle] as number) < row) low = middle + 1
-    else high = middle
-  }
-  return row - low
-}
+export const messagesBefore = ({ noteRows }: Pick<LoadedRecord, 'noteRows'>, row: number): number =>
+  row - countWhile(noteRows.length, (index) => (noteRows[index] as number) < row)
 
 /** The log position of a message, or the end of the known log. Cost: O(log notes · log messages). */
 export const rowOf = (record: Pick<LoadedRecord, 'noteRows' | 'range'>, position: number): number =>
   rowUpTo(record, position, record.range.size)
 
-const rowUpTo = (record: Pick<LoadedRecord, 'noteRows'>, position: number, end: number): number => {
-  let low = position
-  let high = end
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (messagesBefore(record, middle + 1) > position) high = middle
-    else low = middle + 1
-  }
-  return low
-}
+const rowUpTo = (record: Pick<LoadedRecord, 'noteRows'>, position: number, end: number): number =>
+  position + countWhile(end - position, (count) => messagesBefore(record, position + count + 1) <= position)
 
 /**
  * Read the store's rows beyond the record in memory. The fault is `Diverged` if the stored record does not

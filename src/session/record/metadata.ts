@@ -1,6 +1,6 @@
 /** A session's metadata: the caller's own, and the keys that mark a log as a session. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogInfo, StoreFaultOf } from '../../store/index.ts'
 import { checkMeta, encryptionOf, isEncryptedLog, partialMember, sessionMember } from '../../store/internal.ts'
@@ -47,27 +47,23 @@ export interface ForkPoint {
 const format = 1
 
 const ownPrefix = 'indelible.'
-/** The metadata key of the format. `listSessions` filters by it. */
-export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
 const erasableKey = 'indelible.erasable'
 /** The metadata key of the number of rows that a fork or an import has of another session. Their metadata is not its own. */
 const inheritedKey = 'indelible.inherited'
-/** The metadata key of an incomplete log, which is not a session yet. */
-const partialKey: typeof partialMember = partialMember
 
 /** Who may store the remaining rows: the import that made the log, or anyone who makes the same copy. */
 type PartialOf = 'import' | 'copy'
 
 /** The stored metadata of a session during its import or copy. */
-export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
-  [partialKey]: by,
+export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialMember]: By } => ({
+  [partialMember]: by,
 })
 
-export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(meta, partialKey)
+export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(meta, partialMember)
 
 export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boolean =>
-  isPartial({ meta }) && meta[partialKey] === by
+  isPartial({ meta }) && meta[partialMember] === by
 
 /** Redacts metadata. Invalid metadata is returned unchanged, so that its check rejects it. */
 export const redactedMeta = (redactor: Redactor | undefined, meta: JsonObject): JsonObject => {
@@ -93,7 +89,7 @@ export const storedMeta = (
   if (key !== undefined)
     return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name reserved for this library (${ownPrefix}…)` })
   return right({
-    [formatKey]: format,
+    [sessionMember]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
     ...(erasable && { [erasableKey]: true }),
     ...(inherited > 0 && { [inheritedKey]: inherited }),
@@ -107,7 +103,7 @@ export const withoutOwnKeys = (meta: JsonObject): JsonObject =>
 
 /** The number of rows of a log whose metadata is that of another session. */
 export const inheritedRows = ({ meta }: Pick<LogInfo, 'meta'>): number => {
-  const found = Object.hasOwn(meta, inheritedKey) ? meta[inheritedKey] : 0
+  const found = ownField(meta, inheritedKey)
   return typeof found === 'number' ? found : 0
 }
 
@@ -122,18 +118,12 @@ export const sessionInfo = ({
   meta,
 }: LogInfo): Either<NoSessionFault, SessionInfo> => {
   if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
-  const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
+  const found = ownField(meta, sessionMember)
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
   if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })
-  const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
+  const fork = ownField(meta, forkKey) as ForkPoint | undefined // only `storedMeta` writes it
   const isHidden = encryptionOf({ meta }) !== undefined // without the key, only `clear` is authenticated
-  const metadata = Object.freeze(
-    Object.fromEntries(
-      Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(ownPrefix))),
-    ),
-  )
   const isEncrypted = isEncryptedLog({ meta })
-  const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
   return right(
     Object.freeze({
       id,
@@ -142,9 +132,9 @@ export const sessionInfo = ({
       head,
       created,
       appended,
-      metadata,
+      metadata: isHidden ? Object.freeze(present({ clear: ownField(meta, 'clear') })) : withoutOwnKeys(meta),
       forkedFrom: fork,
-      erasable: isErasable ? true : undefined,
+      erasable: ownField(meta, erasableKey) === true ? true : undefined,
       encrypted: isEncrypted ? true : undefined,
     }),
   )

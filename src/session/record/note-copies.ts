@@ -211,24 +211,23 @@ const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
  * @param notes the notes of one log, in order
  * @param subject the messages
  * @param open the unrecorded steps. Their content belongs to other messages
- * @returns the indexes of the notes
  */
-export function* copiesIn(
-  notes: readonly Note[],
+export function* copiesIn<Placed extends { readonly note: Note }>(
+  notes: readonly Placed[],
   subject: Subject,
   open: ReadonlySet<string>,
-): Generator<number, readonly number[]> {
+): Generator<number, readonly Placed[]> {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
   const quotes = yield* quotesOf(subject)
-  for (const note of notes) {
+  for (const { note } of notes) {
     if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
       inputs.add(note.id)
   }
-  const found: number[] = []
-  for (const [index, note] of notes.entries()) {
-    if (isCopyInNote(note, subject, quotes, steps, inputs, open)) found.push(index)
+  const found: Placed[] = []
+  for (const placed of notes) {
+    if (isCopyInNote(placed.note, subject, quotes, steps, inputs, open)) found.push(placed)
     yield 1024 // about as long as notes are
   }
   return found
@@ -241,7 +240,14 @@ export const notesThatRepeat = (
   notes: readonly Note[],
 ): ReadonlySet<number> => {
   const subject = atOnce(subjectOf(messages, positions, { ended: [], inputs: new Map(), files: false }))
-  return new Set(atOnce(copiesIn(notes, subject, none)))
+  const copies = atOnce(
+    copiesIn(
+      notes.map((note, index) => ({ note, index })),
+      subject,
+      none,
+    ),
+  )
+  return new Set(copies.map(({ index }) => index))
 }
 
 const isCopyInNote = (
@@ -336,33 +342,22 @@ function* quotesOf({ positions, texts }: Subject): Generator<number, Quotes> {
     hasPartOf: (note) => {
       const own = textsOf(note).filter((text) => text.length >= longEnough)
       if (own.length === 0) return false
-      const known = (parts ??= hashesOf(texts))
-      return own.some((text) => isMadeOf(known, text))
+      const known = (parts ??= new Set(texts.flatMap(piecesOf)))
+      return own.some((text) => piecesOf(text).every((hash) => known.has(hash)))
     },
   }
 }
 
-/** The hashes of all pieces of 12 characters. A text all of whose pieces are known counts as a part of the texts. */
-const hashesOf = (texts: readonly string[]): ReadonlySet<number> => {
-  const hashes = new Set<number>()
-  for (const text of texts) eachPiece(text, (hash) => void hashes.add(hash))
-  return hashes
-}
-
-const isMadeOf = (known: ReadonlySet<number>, text: string): boolean => {
-  let isMade = true
-  eachPiece(text, (hash) => void (isMade &&= known.has(hash)))
-  return isMade
-}
-
-/** Calls a function with a hash of each piece of 12 characters: two sums, in 53 bits. */
-const eachPiece = (text: string, work: (hash: number) => void): void => {
+/** A hash of each piece of 12 characters: two sums, in 53 bits. A text all of whose pieces are known counts as a part of the texts. */
+const piecesOf = (text: string): readonly number[] => {
+  const hashes: number[] = []
   for (let at = 0; at + longEnough <= text.length; at++) {
     let [low, high] = [0, 7]
     for (let index = at; index < at + longEnough; index++) {
       low = (Math.imul(low, 0x01000193) + text.charCodeAt(index)) | 0
       high = (Math.imul(high, 31) + text.charCodeAt(index)) | 0
     }
-    work((high & 0x1fffff) * 2 ** 32 + (low >>> 0))
+    hashes.push((high & 0x1fffff) * 2 ** 32 + (low >>> 0))
   }
+  return hashes
 }

@@ -39,7 +39,7 @@ export const readReadable = async (store: Store, id: string): Promise<Either<Rea
 
 /** Reads a session and parses all its messages. */
 export const loadRecord = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
-  recordOf(store, id, () => ({ record: emptyRecord(store, id) }))
+  recordOf(store, id, (described) => recordAt(store, described, emptyRecord(store, id)))
 
 /** Reads a session, but parses most of its messages only when they are first read. */
 export const readUnread = (
@@ -47,30 +47,26 @@ export const readUnread = (
   id: string,
   redactor: Redactor | undefined,
 ): Promise<Either<ReadSessionFault, ReadRecord>> =>
-  recordOf(store, id, () => {
+  recordOf(store, id, (described) => {
     const record = emptyRecord(store, id, redactor)
-    return { record, unread: unreadRows(record) }
+    return recordAt(store, described, record, unreadRows(record))
   })
 
-interface EmptyRecord {
-  readonly record: LoadedRecord
-  readonly unread?: UnreadRows
-}
-
-/** @param create returns a new empty record for each log that is read */
+/** @param read reads a log into a new record. It is called again if another log with the id takes its place */
 const recordOf = async (
   store: Store,
   id: string,
-  create: () => EmptyRecord,
+  read: (log: LogInfo) => Promise<Either<ReadSessionFault, ReadRecord>>,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const log = await store.info(id)()
-  return isLeft(log) ? log : readSameLog(store, log.right, (described) => recordAt(store, described, create()))
+  return isLeft(log) ? log : readSameLog(store, log.right, read)
 }
 
 const recordAt = async (
   store: Store,
   log: LogInfo,
-  { record, unread }: EmptyRecord,
+  record: LoadedRecord,
+  unread?: UnreadRows,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const { id } = log
   const info = sessionInfo(log)

@@ -170,18 +170,21 @@ export const checkNoteInput = (
       ? whole
       : decodeNote((whole.right.type === 'journal' ? redactor.quiet : redactor).note(whole.right))
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
-  const problem = decoded.right.type === 'journal' ? journalFault(decoded.right) : undefined
+  const { type } = decoded.right
+  const problem = type === 'journal' ? journalFault(decoded.right) : notFromCallers[type]
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
-  if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
-  if (decoded.right.type === 'kept_file')
-    return left({ _tag: 'InvalidNote', reason: 'its bytes go with it: "indelible keep" writes it' })
-  if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
-  if (decoded.right.type === 'erased')
-    return left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
   const body = stored.length > 0 ? JSON.stringify(decoded.right) : ''
   const blocks = stored.filter(({ id }) => body.includes(`"${id}"`)).concat(block ?? [])
   return right({ note: decoded.right, needsDigest, blocks })
 }
+
+/** Why a caller can't write notes of these types. */
+const notFromCallers: { readonly [Type in Note['type']]?: string } = ownFields({
+  seal: 'use seal() to seal a session',
+  kept_file: 'its bytes go with it: "indelible keep" writes it',
+  metadata: 'use update() to change metadata',
+  erased: 'only erase() writes an erased note',
+})
 
 /** The text of a receipt's instructions, to be stored as a block. */
 const instructionsOf = (note: NewNote): string | undefined => {
@@ -291,4 +294,4 @@ export const stamp = (
 
 const noBlocks: readonly never[] = Object.freeze([])
 
-const newSalt = (): string => bytesToHex(randomBytes(16))
+export const newSalt = (): string => bytesToHex(randomBytes(16))

@@ -1,8 +1,9 @@
 /** Adds up the calls of all sessions of a scope. */
 import { orThrow } from 'indelible'
 import { isLeft, present } from 'indelible/internal/json'
-import { formatKey, sessionInfo } from 'indelible/internal/session'
+import { sessionInfo } from 'indelible/internal/session'
 import { SumsReader } from 'indelible/internal/usage'
+import { sessionMember } from 'indelible/internal/store'
 import type { SessionInfo } from 'indelible/session'
 import type { LogInfo, Store } from 'indelible/store'
 import { explainUsage } from 'indelible/usage'
@@ -78,7 +79,7 @@ const sessionLogs = async (store: Store): Promise<readonly LogInfo[]> => {
   const logs: LogInfo[] = []
   let after: string | undefined
   do {
-    const page = orThrow(await store.list({ where: { [formatKey]: 1 }, limit: 1000, ...present({ after }) })())
+    const page = orThrow(await store.list({ where: { [sessionMember]: 1 }, limit: 1000, ...present({ after }) })())
     for (const log of page.logs) logs.push(log)
     after = page.next
   } while (after !== undefined)

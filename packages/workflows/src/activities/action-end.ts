@@ -7,28 +7,22 @@ import { reasonOf as causeText } from 'indelible/internal/task'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'indelible/internal/json'
 import { endStream, recordFailure, type Actions, type KnownAction } from './actions.ts'
-import type { StreamEvent } from './event.ts'
+import type { StreamEvent, UnattributedEvent } from './event.ts'
 import { ActivityFailed, faultOf } from './activity-errors.ts'
 import { failureNote, isRetryable } from './failure.ts'
-import type { FailureNote } from './failure-note.ts'
-import type { ActivityFault } from './fault.ts'
+import type { ActivityFault, FailureNote } from './fault.ts'
 import type { Host, Invocation } from './host.ts'
 import type { StreamResult } from './input.ts'
 import { publish } from './sink.ts'
 
-/** An end event without its action, attempt and number. */
-type EndEvent = StreamEvent extends infer Event
-  ? Event extends { readonly type: 'stream_end' }
-    ? Omit<Event, 'action' | 'attempt' | 'seq'>
-    : never
-  : never
+type EndEvent = Extract<UnattributedEvent, { readonly type: 'stream_end' }>
 
 export class ActionEnd {
   readonly #host: Host
   readonly #action: string
-  readonly #actions: () => Actions
+  readonly #actions: Actions
 
-  constructor(host: Host, action: string, actions: () => Actions) {
+  constructor(host: Host, action: string, actions: Actions) {
     this.#host = host
     this.#action = action
     this.#actions = actions
@@ -55,7 +49,7 @@ export class ActionEnd {
       const isLast = (typeof last === 'function' ? last() : last) ?? fault === undefined
       if ((fault === undefined || isRetryable(fault)) && !isLast) {
         if (failure !== undefined)
-          await this.#ifAnswered(this.#actions().note(this.#action, recordFailure(attempt, failure)))
+          await this.#ifAnswered(this.#actions.note(this.#action, recordFailure(attempt, failure)))
         return
       }
       await this.tell(
@@ -86,8 +80,7 @@ export class ActionEnd {
 
   /** A superseded attempt publishes nothing: the later attempt will. */
   async #tell(end: EndEvent, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
-    const actions = this.#actions()
-    const known = await this.#ifAnswered(actions.find(this.#action))
+    const known = await this.#ifAnswered(this.#actions.find(this.#action))
     if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return
     try {
       await publish(
@@ -98,7 +91,7 @@ export class ActionEnd {
     } catch (cause) {
       throw new ActivityFailed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
     }
-    await this.#ifAnswered(actions.note(this.#action, endStream(attempt, failure)))
+    await this.#ifAnswered(this.#actions.note(this.#action, endStream(attempt, failure)))
   }
 
   async #ifAnswered(known: Promise<Either<ActivityFault, KnownAction | undefined>>): Promise<KnownAction | undefined> {

@@ -1,28 +1,32 @@
 /** Actions in the memory of one process, for stores that keep only blocks. Processes don't share them. */
-import { isLeft, right } from 'indelible/internal/json'
-import type { Actions, KnownAction } from './actions.ts'
+import { right } from 'indelible/internal/json'
+import { RecentMap } from 'indelible/internal/sequence'
+import { actionsIn, type Actions, type KnownAction } from './actions.ts'
 
-/** Actions by id, at most `most`; the least recently noted is dropped first. */
-export const actionsInMemory = (most = 10_000, now: () => number = Date.now): Actions => {
-  const all = new Map<string, { readonly known: KnownAction; readonly began: number }>()
-  return {
-    find: async (action) => right(all.get(action)?.known),
-    note: async (action, change) => {
-      const before = all.get(action)
-      const changed = change(before?.known)
-      if (isLeft(changed)) return changed
-      all.delete(action)
-      all.set(action, { known: changed.right, began: before?.began ?? now() })
-      for (const oldest of all.keys()) {
-        if (all.size <= most) break
-        all.delete(oldest)
-      }
-      return changed
+/** The most actions to remember; the least recently used is dropped first. */
+const mostActions = 10_000
+
+interface Entry {
+  readonly known: KnownAction
+  readonly began: number
+}
+
+export const actionsInMemory = (now: () => number): Actions => {
+  const all = new RecentMap<string, Entry>(mostActions)
+  return actionsIn<Entry | undefined>({
+    read: async (action) => {
+      const entry = all.get(action)
+      return right({ known: entry?.known, place: entry })
+    },
+    write: async (action, known, entry) => {
+      if (all.get(action) !== entry) return right(false)
+      all.set(action, { known, began: entry?.began ?? now() })
+      return right(true)
     },
     forget: async (before) => {
-      const old = [...all].filter(([, { began }]) => began < before)
-      for (const [action] of old) all.delete(action)
+      const old = [...all.keys()].filter((action) => (all.get(action)?.began ?? before) < before)
+      for (const action of old) all.delete(action)
       return right(old.length)
     },
-  }
+  })
 }

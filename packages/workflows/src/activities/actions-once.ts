@@ -3,60 +3,34 @@
  * `actions/NAME/0`, `/1`, `/2` and so on: each holds the whole state, and the last one counts.
  * Whichever process writes the next value first wins; the others read it and try again.
  */
-import * as E from '#fp-ts/Either'
-import { pipe } from '#fp-ts/function'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/internal/json'
-import type { StoreFault } from 'indelible/store'
+import { isLeft, isObject, jsonIn, left, right, textOfUtf8, utf8Of } from 'indelible/internal/json'
 import { digestOfName } from 'indelible/internal/proof'
-import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
+import { actionsIn, readKnownAction, type Actions, type KnownAction } from './actions.ts'
 import type { OnceStore } from 'indelible/internal/store'
 
-interface Place {
-  readonly known: KnownAction | undefined
-  /** The index of the next value. */
-  readonly next: number
-}
-
-export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Actions => {
-  const read = async (action: string): Promise<Either<StoreFault, Place>> => {
-    let known: KnownAction | undefined
-    for (let next = 0, size = 8; ; size *= 2) {
-      const names = Array.from({ length: size }, (_, index) => keyOf(digestOfName(action), next + index))
-      const found = await once.get(names)()
-      if (isLeft(found)) return found
-      for (const bytes of found.right) {
-        if (bytes === undefined) return right({ known, next })
-        known = decodeAction(bytes)?.known
-        if (known === undefined)
-          return left({
-            _tag: 'Io',
-            operation: 'read an action',
-            cause: new Error('the stored value is not an action'),
-          })
-        next += 1
-      }
-    }
-  }
-  return {
-    find: async (action) =>
-      pipe(
-        await read(action),
-        E.map(({ known }) => known),
-      ),
-    note: async (action, change) => {
-      for (;;) {
-        const found = await read(action)
+export const actionsOnce = (once: OnceStore, now: () => number): Actions =>
+  actionsIn<number>({
+    read: async (action) => {
+      let known: KnownAction | undefined
+      for (let next = 0, size = 8; ; size *= 2) {
+        const names = Array.from({ length: size }, (_, index) => keyOf(digestOfName(action), next + index))
+        const found = await once.get(names)()
         if (isLeft(found)) return found
-        const { known, next } = found.right
-        const changed = change(known)
-        if (isLeft(changed) || changed.right === known) return changed
-        const bytes = new TextEncoder().encode(JSON.stringify({ at: now(), action, ...changed.right }))
-        const put = await once.put(keyOf(digestOfName(action), next), bytes)()
-        if (isLeft(put)) return put
-        if (put.right) return changed
+        for (const bytes of found.right) {
+          if (bytes === undefined) return right({ known, place: next })
+          known = decodeAction(bytes)?.known
+          if (known === undefined)
+            return left({
+              _tag: 'Io',
+              operation: 'read an action',
+              cause: new Error('the stored value is not an action'),
+            })
+          next += 1
+        }
       }
     },
+    write: async (action, known, next) =>
+      once.put(keyOf(digestOfName(action), next), utf8Of(JSON.stringify({ at: now(), action, ...known })))(),
     forget: async (before) => {
       const { list, remove } = once
       if (list === undefined || remove === undefined)
@@ -84,20 +58,19 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
       }
       return right(forgotten)
     },
-  }
-}
+  })
 
 const keyOf = (name: string, place: number): string => `actions/${name}/${place}`
 
 const decodeAction = (bytes: Uint8Array): { readonly at: number; readonly known: KnownAction } | undefined => {
   let json
   try {
-    json = parseJson(textOfUtf8(bytes))
+    json = jsonIn(textOfUtf8(bytes))
   } catch {
     return undefined // not text
   }
-  if (isLeft(json) || typeof json.right !== 'object' || json.right === null) return undefined
-  const { at, ...noted } = json.right as { readonly [field: string]: unknown }
+  if (!isObject(json)) return undefined
+  const { at, ...noted } = json as { readonly [field: string]: unknown }
   const known = readKnownAction(noted)
   return known === undefined || typeof at !== 'number' ? undefined : { at, known }
 }

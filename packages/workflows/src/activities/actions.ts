@@ -2,11 +2,12 @@
  * The state of actions, by id. An action that is retried after its answer was lost returns that answer:
  * it calls no model and publishes no second end. One that failed permanently repeats its first failure.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, type JsonObject } from 'indelible/internal/json'
+import { isLeft, left, right, type JsonObject } from 'indelible/internal/json'
 import type { StoreFault } from 'indelible/store'
-import type { FailureNote } from './failure-note.ts'
-import type { ActivityFault } from './fault.ts'
+import type { ActivityFault, FailureNote } from './fault.ts'
 
 export interface KnownAction {
   /** The digest of its input; empty if only its end is known. */
@@ -30,6 +31,37 @@ export interface Actions {
   /** Forget the actions that began before this time, in milliseconds since 1970. Returns their number. */
   readonly forget: (before: number) => Promise<Either<ActivityFault, number>>
 }
+
+/** Where the states of actions are kept. A place says where the state after the one that was read is written. */
+interface ActionStates<Place> extends Pick<Actions, 'forget'> {
+  readonly read: (
+    action: string,
+  ) => Promise<Either<StoreFault, { readonly known: KnownAction | undefined; readonly place: Place }>>
+  /** False if another writer was faster. */
+  readonly write: (action: string, known: KnownAction, place: Place) => Promise<Either<StoreFault, boolean>>
+}
+
+/** Actions over their states: a change is computed again until no other writer was faster. */
+export const actionsIn = <Place>({ read, write, forget }: ActionStates<Place>): Actions => ({
+  find: async (action) =>
+    pipe(
+      await read(action),
+      E.map(({ known }) => known),
+    ),
+  note: async (action, change) => {
+    for (;;) {
+      const found = await read(action)
+      if (isLeft(found)) return found
+      const { known, place } = found.right
+      const changed = change(known)
+      if (isLeft(changed) || changed.right === known) return changed
+      const written = await write(action, changed.right, place)
+      if (isLeft(written)) return written
+      if (written.right) return changed
+    }
+  },
+  forget,
+})
 
 /** Begin the action, for the first time or again. An action that has a result stays unchanged. */
 export const beginAction =

@@ -9,7 +9,7 @@ import { formatPath, isLeft } from 'indelible/internal/json'
 import { decodeMessage, type MessageFault } from 'indelible/message'
 import { isPageKind } from 'indelible/pages'
 import { isPlaceholder } from 'indelible/internal/entry'
-import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
+import { createRefHistory, growRefTree, hydrate, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answerAction, whyRefused } from './actions.ts'
 import { checkAction, require } from './check.ts'
 import { ActionEnd } from './action-end.ts'
@@ -51,7 +51,8 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
     runTool: (input) => reportFailure(host, () => runTool(host, input)),
     hydrate: (input) =>
       reportFailure(host, async () => {
-        const view = (await host.hydrated(input)).view()
+        const { refs } = await host.read(input.history)
+        const view = rightOrFail(await hydrate(host.open(refs.scope).blocks, refs)()).view()
         return { messages: view.toArray(), pages: [...view.pages] }
       }),
     stream: (input) => reportFailure(host, () => runStream(host, streams, input)),
@@ -132,7 +133,7 @@ const endAction = async (host: Host, streams: Streams, { action, scope }: EndInp
   const known = rightOrFail(await opened.actions.find(action))
   streams.get(streamKey(opened.blocks.scope, action))?.supersede()
   const attempt = (known?.attempt ?? 0) + 1
-  const ending = new ActionEnd(host, action, () => opened.actions)
+  const ending = new ActionEnd(host, action, opened.actions)
   if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
   else
     await ending.tell(

@@ -1,6 +1,7 @@
 /** Translates the options of Sidekick's older stream function (`ChatStreamOptions`) to the input of a step. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  anObject,
   isLeft,
   isObject,
   left,
@@ -46,9 +47,11 @@ export interface TranslatedChatOptions {
  */
 export const translateChatOptions = (saved: unknown, scope?: string): Either<ParseFault, TranslatedChatOptions> => {
   try {
-    const fields = readObject(snapshot(saved as Json))
+    const fields = anObject(snapshot(saved as Json))
     const rest = new Map(Object.entries(fields))
-    const params = new Map(Object.entries(readIn(fields, has(fields, 'Params') ? 'Params' : 'params', readObject)))
+    const params = new Map(
+      Object.entries(readIn(fields, Object.hasOwn(fields, 'Params') ? 'Params' : 'params', anObject)),
+    )
     rest.delete('Params')
     rest.delete('params')
     const take = (from: Map<string, Json>, name: string): Json | undefined => {
@@ -193,7 +196,7 @@ const readTools = (value: Json): readonly ToolDefinition[] => {
 }
 
 const readTool = (value: Json): ToolDefinition => {
-  const tool = readObject(value)
+  const tool = anObject(value)
   const name = readText(tool['name'] ?? tool['Name'], ['name'])
   if (name === undefined) throw new Unexpected(['name'], 'the name of a tool', tool['name'])
   const description = readText(tool['description'] ?? tool['Description'], ['description'])
@@ -202,16 +205,9 @@ const readTool = (value: Json): ToolDefinition => {
   return Object.freeze({ name, ...present({ description }), parameters })
 }
 
-const readObject = (value: Json | undefined): JsonObject => {
-  if (!isObject(value)) throw new Unexpected([], 'an object', value)
-  return value
-}
-
 /** A text; undefined for an empty one, as Go writes an unset field. */
 const readText = (value: Json | undefined, path: readonly string[]): string | undefined => {
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') throw new Unexpected(path, 'a string', value)
   return value
 }
-
-const has = (value: JsonObject, field: string): boolean => Object.hasOwn(value, field)

@@ -28,6 +28,13 @@ export type StreamEvent = {
   | { readonly type: 'stream_end'; readonly outcome: 'cancelled' }
 )
 
+/** An event without its action, attempt and number. */
+export type UnattributedEvent = StreamEvent extends infer Event
+  ? Event extends StreamEvent
+    ? Omit<Event, 'action' | 'attempt' | 'seq'>
+    : never
+  : never
+
 /** Receives the events of answers: a queue, a socket, a log. */
 export interface EventSink {
   /**

@@ -5,8 +5,7 @@
  * Failures become part of a workflow's state, so they say what happened and where, without
  * conversation content: no provider text and no cause. `onFailure` receives those.
  */
-import { activityFaultMessage, type ActivityFault } from './fault.ts'
-import type { FailureNote } from './failure-note.ts'
+import { activityFaultMessage, type ActivityFault, type FailureNote } from './fault.ts'
 
 /**
  * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code,

@@ -5,7 +5,16 @@ import { pairingSentences, type PairingFault } from 'indelible/internal/message'
 import { refsSentences, type RefsFault } from '../refs/fault.ts'
 import { runSentences, type RunFault } from 'indelible/internal/run'
 import type { StoreFault } from 'indelible/internal/store'
-import type { FailureNote } from './failure-note.ts'
+
+/** The stored failure of an action, so that every later attempt reports the first cause. It holds no content. */
+export interface FailureNote {
+  /** The `_tag` of the fault. */
+  readonly tag: string
+  /** The message of the failure. */
+  readonly message: string
+  /** The HTTP status of the model's provider. */
+  readonly status?: number
+}
 
 /** A fault of an activity. */
 export type ActivityFault =

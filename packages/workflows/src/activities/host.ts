@@ -1,13 +1,20 @@
 /** The state that all activities share: the store with its scopes, the actions, and the callbacks. */
-import { isLeft, ownFields, right, type JsonObject, optionsOf, type OptionNames } from 'indelible/internal/json'
+import {
+  isLeft,
+  ownFields,
+  present,
+  right,
+  type JsonObject,
+  optionsOf,
+  type OptionNames,
+} from 'indelible/internal/json'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import {
   adoptHistory,
-  createPendingHistory,
+  appendMessages,
   createRefHistory,
-  hydrate,
   parseHistoryJson,
   persist,
   refsOf,
@@ -16,7 +23,6 @@ import {
   type ParsedHistory,
   type RefHistory,
   type RefTree,
-  type StoredHistory,
 } from '../refs/index.ts'
 import type { ModelRegistry, Tool } from 'indelible/run'
 import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from 'indelible/store'
@@ -126,7 +132,6 @@ export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly failed: (fault: ActivityFault) => void
   /** This and the following throw ActivityFailed. */
   readonly open: (scope: string | undefined) => OpenedScope
-  readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
   readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
 }
 
@@ -170,7 +175,7 @@ export const hostOf = (init: ActivityOptions): Host => {
   choice('scopes', options.scopes ?? 'own', ['own', 'any'])
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
   const now = options.now ?? ('now' in store ? store.now : Date.now)
-  const remembered = actionsInMemory(undefined, now)
+  const remembered = actionsInMemory(now)
   const noted = store.once && actionsOnce(store.once, now)
   const open: Host['open'] = (scope = store.scope) => {
     if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store)))
@@ -208,10 +213,6 @@ export const hostOf = (init: ActivityOptions): Host => {
       }
     }
   }
-  const hydrated: Host['hydrated'] = async (input) => {
-    const { refs } = await read(input.history)
-    return rightOrFail(await hydrate(open(refs.scope).blocks, refs)())
-  }
   const failed = guardCallback(options.onFailure, () => undefined)
   const { heartbeat } = options
   const sendHeartbeat = (beat: Heartbeat): void =>
@@ -226,7 +227,7 @@ export const hostOf = (init: ActivityOptions): Host => {
       return thrown
     }
   }
-  return { ...options, now, telling: new Map(), open, read, hydrated, beat: sendHeartbeat, failed, failure }
+  return { ...options, now, telling: new Map(), open, read, beat: sendHeartbeat, failed, failure }
 }
 
 const readHistoryOf = (refs: RefHistory, losses: number): ReadHistory => ({
@@ -260,12 +261,9 @@ const guardCallback =
   }
 
 export const storeMessage = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
-  const pending = createPendingHistory({ scope: blocks.scope })
-  pending.append(message, page)
-  const [ref] = rightOrFail(await persist(blocks, pending)())
-    .refHistory()
-    .refs()
-  return ref as MessageRef // one message has one
+  const stored = createRefHistory({ scope: blocks.scope })
+  rightOrFail(await appendMessages(blocks, stored, [message], present({ page }))())
+  return stored.refs()[0] as MessageRef // one message has one
 }
 
 /** The value after a JSON round trip. */

@@ -81,16 +81,24 @@ export interface HistoryInput {
 /** A history in an older form: a list of chat messages, or an object with a list of refs. */
 type SavedHistory = readonly object[] | { readonly type: 'llm2' }
 
-/** A message to store, and the action that stores it. */
-export interface AppendInput {
+/** An input that names its action. */
+interface ActionInput {
   /** The id of the action. */
   readonly action: string
+}
+
+/** An input that may name a scope. */
+interface ScopedInput {
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** A message to store, and the action that stores it. */
+export interface AppendInput extends ActionInput, ScopedInput {
   /** The message. */
   readonly message: Message
   /** The page kind. Default: classified. */
   readonly page?: PageKind
-  /** The scope. Default: that of the store. */
-  readonly scope?: string
 }
 
 /** The ref of the stored message. */
@@ -137,13 +145,11 @@ export interface AdoptResult {
 }
 
 /** Refs to store. */
-export interface KeepInput {
+export interface KeepInput extends ScopedInput {
   /** The tree to add the refs to. Default: none. */
   readonly tree?: RefTree
   /** The refs, in order. */
   readonly refs: readonly MessageRef[]
-  /** The scope. Default: that of the store. */
-  readonly scope?: string
 }
 
 /** The tree of the refs. */
@@ -153,9 +159,7 @@ export interface KeepResult {
 }
 
 /** A call to run. */
-export interface ToolInput extends HistoryInput {
-  /** The id of the action. */
-  readonly action: string
+export interface ToolInput extends HistoryInput, ActionInput {
   /** The call: one from the last answer of the history. */
   readonly call: { readonly id: string; readonly name: string }
   /** Don't run the tool; the model reads this text as an error result. Default: run it. */
@@ -171,9 +175,7 @@ interface HydrateResult {
 }
 
 /** A call of the model. */
-export interface StreamInput extends HistoryInput {
-  /** The id of the action. */
-  readonly action: string
+export interface StreamInput extends HistoryInput, ActionInput {
   /** The model to call. */
   readonly model: ModelConfig
   /** The tools that it may call. Default: none. */
@@ -211,19 +213,12 @@ export interface StreamResult {
 }
 
 /** The action whose stream to end. */
-export interface EndInput {
-  /** The id of the action. */
-  readonly action: string
-  /** The scope. Default: that of the store. */
-  readonly scope?: string
-}
+export interface EndInput extends ActionInput, ScopedInput {}
 
 /** The actions to forget. */
-export interface ForgetInput {
+export interface ForgetInput extends ScopedInput {
   /** The minimum age of an action to forget, in milliseconds. */
   readonly olderThan: number
-  /** The scope. Default: that of the store. */
-  readonly scope?: string
 }
 
 /** The result of `forgetActions`. */

@@ -5,7 +5,7 @@ import { text, toolCallsOf, type Message } from 'indelible/message'
 import { hydrate, hydratePartial, type RefHistory } from '../refs/index.ts'
 import { itemAt } from 'indelible/internal/sequence'
 import type { BlockStore } from 'indelible/store'
-import { rightOrFail } from './activity-errors.ts'
+import { ActivityFailed, rightOrFail } from './activity-errors.ts'
 import type { Host } from './host.ts'
 
 /** A history ready to be sent. */
@@ -20,16 +20,15 @@ interface Readable {
  * The user's latest message must be readable, or there is nothing to answer. Throws ActivityFailed.
  */
 export const readHistory = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
+  const whole = await hydrate(blocks, refs)()
+  if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 }
   const read = rightOrFail(await hydratePartial(blocks, refs)())
-  const { missing } = read
   const view = read.view()
-  if (missing.length === 0) return { view, lost: 0 }
-  const lost = new Set(missing.map(({ position }) => position))
+  const lost = new Set(read.missing.map(({ position }) => position))
+  if (lost.size === 0) return { view, lost: 0 } // found in the meantime
   let question = view.length - 1
   while (question >= 0 && itemAt(view, question).role !== 'user') question -= 1
-  const whole = await hydrate(blocks, refs)()
-  if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 } // found in the meantime
-  if (lost.has(question)) return rightOrFail(whole)
+  if (lost.has(question)) throw new ActivityFailed(whole.left)
   host.failed(whole.left)
   return { view: withPlaceholders(view, lost), lost: lost.size }
 }

@@ -8,7 +8,7 @@ import { answerAction, beginAction, type KnownAction } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
 import { contextOf, type SentContext } from './context.ts'
 import { ActionEnd } from './action-end.ts'
-import type { StreamEvent } from './event.ts'
+import type { UnattributedEvent } from './event.ts'
 import { ActivityCancelled, ActivityFailed, faultOf, rightOrFail } from './activity-errors.ts'
 import { jsonOf, storeMessage, type Host, type Invocation, type OpenedScope, type ReadHistory } from './host.ts'
 import type { StreamInput, StreamResult } from './input.ts'
@@ -119,12 +119,12 @@ class Stream {
       const cancelled = error instanceof ActivityCancelled
       const fault = cancelled ? undefined : faultOf(error)
       // If the scope is unknown, the end is noted in the store's own.
-      const ending = new ActionEnd(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
+      const ending = new ActionEnd(this.#host, action, (opened ?? this.#host.open(undefined)).actions)
       await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
       throw error
     }
     const { actions } = opened
-    await new ActionEnd(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
+    await new ActionEnd(this.#host, action, actions).ofAnswer(result, this.#attempt, () => this.#seq++)
     return result
   }
 
@@ -227,13 +227,6 @@ class Stream {
     }
   }
 }
-
-/** An event without its action, attempt and number. */
-type UnattributedEvent = StreamEvent extends infer Event
-  ? Event extends StreamEvent
-    ? Omit<Event, 'action' | 'attempt' | 'seq'>
-    : never
-  : never
 
 const resultOf = ({ result }: KnownAction): StreamResult => result as unknown as StreamResult
 

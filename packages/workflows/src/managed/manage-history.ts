@@ -90,8 +90,9 @@ export const manageHistory = (view: View<Message>, input: ManageOptions): Manage
     unit: options.maxTokens === undefined ? 'characters' : 'tokens',
   })
   const count = memoizeEstimator(options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens))
-  const retained = retainedPositions(view, notes, markOf)
-  const plan = new Plan(view, foldPages(notes), new Set(retained), count, limit)
+  const retagged = foldPages(notes)
+  const retained = retainedPositions(view, retagged, markOf)
+  const plan = new Plan(view, retagged, new Set(retained), count, limit)
   const shown = plan.shorten()
   const sums = [0]
   for (const { message } of shown) sums.push((sums.at(-1) as number) + count(message))

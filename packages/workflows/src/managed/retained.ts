@@ -1,16 +1,17 @@
 /** Selects the messages that a managed history keeps first, by their marks. */
 import type { View } from 'indelible/history'
 import { pairCalls, type Message } from 'indelible/message'
-import { foldPages, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { Sequence } from 'indelible/internal/sequence'
 import type { MessageMark, MarkOf } from './marks.ts'
 import { isSubstantive } from 'indelible/internal/context'
 
 /** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
-export const retainedPositions = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
+export const retainedPositions = (
+  view: View<Message>,
+  retagged: ReadonlyMap<number, PageKind | undefined>,
+  markOf: MarkOf,
+): readonly number[] => {
   const messages = view.toArray()
-  const retagged = foldPages(notes)
   const kinds = messages.map((_, index) => retagged.get(view.positionAt(index) as number) ?? view.pages.at(index))
   const marks = messages.map((message, position) => markOf(message) ?? ruleAs(kinds[position]))
   const retained = new Set<number>()

@@ -117,7 +117,7 @@ export const createPendingHistory = (options: PendingOptions = {}): PendingHisto
       throw error instanceof TypeError ? new TypeError(`[${position}]: ${error.message}`) : error
     }
   }
-  return createPending({ scope, session, store: undefined, refs: [], flowId, flows: none }, history)
+  return createPending({ scope, session, store: undefined, refs: [], flowOf: () => flowId }, history)
 }
 
 /** The internals of a history with content. */
@@ -128,18 +128,14 @@ export interface ContentState {
   /** The store that holds the first messages, and their refs. */
   readonly store: BlockStore | undefined
   readonly refs: readonly MessageRef[]
-  /** The workflow of messages without a ref and without an entry in `flows`. */
-  readonly flowId: string | undefined
-  /** The workflows of messages without a ref, by position. */
-  readonly flows: ReadonlyMap<number, string>
+  /** The workflow of the message at a position, if it has no ref. */
+  readonly flowOf: (position: number) => string | undefined
 }
-
-const none: ReadonlyMap<number, string> = new Map()
 
 /** A pending history whose first messages come from different workflows. */
 export const createPendingOfFlows = (options: PendingOptions, flows: ReadonlyMap<number, string>): PendingHistory => {
   const pending = createPendingHistory(options)
-  contentStates.set(pending, { ...stateOf(pending), flows })
+  contentStates.set(pending, { ...stateOf(pending), flowOf: (position) => flows.get(position) })
   return pending
 }
 
@@ -158,7 +154,7 @@ export const storedOf = (inside: ContentState & { readonly store: BlockStore }):
     refHistory: () => createRefHistory({ scope, session, from: refs }),
     extend: (options = {}) => {
       const { flowId } = optionsOf('extend', options, { flowId: true })
-      return createPending({ ...inside, flowId }, createHistory<Message>({ from: view() }))
+      return createPending({ ...inside, flowOf: () => flowId }, createHistory<Message>({ from: view() }))
     },
     toJSON: () => jsonOf({ scope, session, refs }),
   })

@@ -104,7 +104,7 @@ async function* contentOf(
   }
   const view = history.view()
   return {
-    inside: { scope, session, view: () => view, store, refs, flowId: undefined, flows: new Map() },
+    inside: { scope, session, view: () => view, store, refs, flowOf: () => undefined },
     missing,
     faults,
   }

@@ -53,8 +53,7 @@ export const persist = (
     const blocks: Uint8Array[] = []
     for (let position = known.length; position < view.length; position++) {
       const encoded = encodeMessage(store, view.at(position) as Message, view.pages.at(position) as PageKind)
-      const flowId =
-        position < inside.refs.length ? inside.refs[position]?.flowId : (inside.flows.get(position) ?? inside.flowId)
+      const flowId = position < inside.refs.length ? inside.refs[position]?.flowId : inside.flowOf(position)
       refs.push(flowId === undefined ? encoded.ref : Object.freeze({ ...encoded.ref, flowId }))
       blocks.push(...encoded.blocks)
     }

@@ -16,8 +16,7 @@ import {
 } from 'indelible/internal/json'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/internal/store'
-import { refOf, type MessageRef } from './ref.ts'
-import { isRefTree, type RefTree } from './ref-tree.ts'
+import { isRefTree, refOf, type MessageRef, type RefTree } from './ref.ts'
 
 declare class RefHistoryBrand {
   readonly #refHistory: never

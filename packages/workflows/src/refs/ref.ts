@@ -1,4 +1,4 @@
-/** A ref: a message as the ids of its blocks, without content. */
+/** A ref: a message as the ids of its blocks, without content; and a reference to many of them, stored as a tree. */
 import { fieldsBeside, isObject, Unexpected, type JsonObject } from 'indelible/internal/json'
 import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import type { Role } from 'indelible/message'
@@ -63,4 +63,18 @@ export const isFlowId = (value: unknown): value is string => typeof value === 's
 export const refuseOtherFields = (owner: JsonObject, known: readonly string[]): void => {
   for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
     throw new Unexpected([field], 'absent, because this format has no such field', value)
+}
+
+/** A tree of ref chunks, as JSON. */
+export interface RefTree {
+  /** The id of its root block. */
+  readonly id: BlockId
+  /** The number of refs. */
+  readonly len: number
+}
+
+export const isRefTree = (value: unknown): value is RefTree => {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, len } = value as { readonly id?: unknown; readonly len?: unknown }
+  return isBlockId(id) && typeof len === 'number' && Number.isSafeInteger(len) && len > 0
 }

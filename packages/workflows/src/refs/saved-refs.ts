@@ -16,9 +16,8 @@ import { type Loss } from 'indelible/codecs'
 import { invalidId } from 'indelible/internal/store'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
-import { refOf, refuseOtherFields } from './ref.ts'
+import { isRefTree, refOf, refuseOtherFields, type RefTree } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
-import { isRefTree, type RefTree } from './ref-tree.ts'
 
 /** Reads this library's histories. From version 2 on they may have a tree and an inbox. Throws Unexpected for unknown fields. */
 export const readOurs = (json: JsonObject, version: 1 | 2 | 3): ParsedHistory => {

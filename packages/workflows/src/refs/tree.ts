@@ -22,8 +22,7 @@ import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import type { BlockStore } from 'indelible/store'
 import { fail, need, type Steps, type Task } from 'indelible/internal/task'
 import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
-import { refOf, type MessageRef } from './ref.ts'
-import type { RefTree } from './ref-tree.ts'
+import { refOf, type MessageRef, type RefTree } from './ref.ts'
 import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /**
@@ -79,16 +78,6 @@ export const refsOf = (
     return Object.freeze([...(yield* readTree(store, tree)).refs, ...refs])
   }, 'refsOf')
 }
-
-/**
- * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
- *
- * @returns the refs, in order
- */
-export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
-  refsSteps(async function* () {
-    return (yield* readTree(store, tree)).refs
-  }, 'refsOfTree')
 
 /**
  * List the blocks of a tree, without those of its messages. A block that only older trees use may

@@ -15,8 +15,7 @@ import {
   type MessageRef,
   type RefTree,
 } from '@indelible/workflows/refs'
-import { refsOfTree } from '../../src/refs/tree.ts'
-import { keyValueBlocks } from 'indelible/store'
+import { keyValueBlocks, type BlockStore } from 'indelible/store'
 import { rounds } from '../../../../test/rounds.ts'
 import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
@@ -25,6 +24,7 @@ const ref = (index: number): MessageRef => ({
   blockIds: [digestOf(`block ${index}`) as BlockId],
   role: index % 2 === 0 ? 'user' : 'assistant',
 })
+const refsOfTree = (store: BlockStore, tree: RefTree) => refsOf(store, createRefHistory({ tree }))
 const some = Array.from({ length: 2200 }, (_, index) => ref(index))
 
 it('a ref tree node needs refs; a single one is valid', async () => {
