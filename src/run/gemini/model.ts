@@ -19,7 +19,7 @@ import {
   adapterOptionsOf,
 } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
-import { deltaOf } from '../model-event.ts'
+import { deltaOf } from '../blocks.ts'
 import type { FinishReason } from '../response.ts'
 
 /** How to call Gemini's models. */
