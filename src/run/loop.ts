@@ -34,13 +34,13 @@ import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
-import { failureReason } from './failure-reason.ts'
+import { modelFailureOf } from './model-failure.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, givenResult, invokeRecorded, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
-import type { Model, ModelEvent } from './model.ts'
+import type { Model, ModelEvent, ModelResponse } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
@@ -56,8 +56,6 @@ import { mendedContext, repairsIn } from './mended.ts'
 import { Prompter, type Prompt } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/internal.ts'
-import type { ModelResponse } from './response.ts'
-import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
@@ -404,9 +402,7 @@ export class Loop {
                 _tag: 'ModelFailed',
                 model: model.name,
                 step,
-                reason: failureReason(error),
-                ...statusOf(error),
-                ...present({ retryAfter: retryAfterOf(error) }),
+                ...modelFailureOf(error),
                 partialText: partial.text,
                 cause: error,
               }
@@ -772,10 +768,3 @@ const startFaultOf = (cause: unknown): RunFault =>
 
 const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>
   typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
-
-/** The HTTP status that provider clients set on their errors. */
-const statusOf = (error: unknown): { readonly status?: number } => {
-  const { status, statusCode } = Object(error) as { readonly status?: unknown; readonly statusCode?: unknown }
-  const found = status ?? statusCode
-  return typeof found === 'number' ? { status: found } : {}
-}

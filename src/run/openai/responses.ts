@@ -20,9 +20,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
+import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
 import { Blocks } from '../blocks.ts'
-import type { FinishReason } from '../response.ts'
 
 /**
  * A Responses API model.
