@@ -17,7 +17,7 @@ import {
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
 import { inputOfStep, inputsIn, type Input } from './inputs/input.ts'
-import type { Start } from './launch.ts'
+import type { Start } from './loop.ts'
 import {
   approvalOf,
   recordedDecision,

@@ -25,11 +25,12 @@ import {
 import {
   launchRun,
   type NothingToRun,
+  type RunOwner,
   type RunSettings,
   type RunStream,
-  type Start,
   type TellWaiting,
 } from './launch.ts'
+import type { Start } from './loop.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
@@ -52,18 +53,10 @@ interface TurnContext {
 }
 
 /** Starts a turn. */
-export const takeTurn = (context: TurnContext): RunStream<TurnFault> => {
-  const turn = new TurnTaking(context)
-  return launchRun<StartFault>(
-    context.settings,
-    (control, tell) => turn.findStart(control, tell),
-    turnFaultText,
-    (ended) => turn.finish(ended),
-    async () => void (await turn.release()),
-  )
-}
+export const takeTurn = (context: TurnContext): RunStream<TurnFault> =>
+  launchRun<StartFault>(context.settings, new TurnTaking(context), turnFaultText)
 
-class TurnTaking {
+class TurnTaking implements RunOwner<StartFault> {
   readonly #context: TurnContext
   readonly #session: Session
   readonly #clock: Clock
@@ -295,9 +288,9 @@ class TurnTaking {
   async #answer(input: Input): Promise<Either<StartFault, TurnEvent>> {
     const start = await this.#startOf(input.id, input, input.message)
     if (isLeft(start) && start.left._tag === 'SessionConflict') return start
-    const found = isLeft(start) ? async () => start : (start.right as Start) // an input is always answered
+    const found = isLeft(start) ? failed(start.left) : (start.right as Start) // an input is always answered
     const { signal: _, ...settings } = this.#context.settings // whoever aborts it means this turn's own input
-    const going = launchRun<TurnFault>({ ...settings, handlers: [] }, found, turnFaultText)
+    const going = launchRun<StartFault>({ ...settings, handlers: [] }, found, turnFaultText)
     this.#going = going
     const { onQueuedRun } = this.#context.options
     void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
@@ -328,6 +321,13 @@ class TurnTaking {
     return { over: Object.freeze(result) }
   }
 }
+
+/** A run that can't start. */
+const failed = (fault: StartFault): RunOwner<StartFault> => ({
+  findStart: async () => left(fault),
+  finish: async (ended) => ended,
+  release: async () => undefined,
+})
 
 /** What an attempt to hold the session gives; undefined if the turn is stopped first. */
 const unlessStopped = async <T>(control: Control, taking: Promise<T>): Promise<T | undefined> => {
