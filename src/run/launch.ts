@@ -25,10 +25,10 @@ import type { RunFailure, TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
-import { Loop } from './loop.ts'
+import { Loop, type LoopSettings, type Start } from './loop.ts'
 import type { Model } from './model.ts'
 import { askHandler } from './ask-handler.ts'
-import type { DecisionByToken, Decisions, OpenAnswer } from './open-answer.ts'
+import type { Decisions, OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import { checkedInstructions, type Prompt } from './prompt.ts'
 import type { RunResult } from './result.ts'
@@ -128,17 +128,6 @@ export interface RunStream<F = TurnFault> extends AsyncIterable<RunEvent> {
   readonly result: () => Task<F, RunResult>
 }
 
-/** The starting point of a run. */
-export interface Start {
-  readonly view: Sequence<Message>
-  readonly callIds?: Iterable<string> | undefined
-  /** A step to continue first. */
-  readonly open?: OpenAnswer | undefined
-  readonly decisions?: DecisionByToken | undefined
-  /** Handlers called before the caller's. */
-  readonly handlers?: readonly RunHandler[]
-}
-
 /** The options of a run except its starting point. */
 export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny' | 'results'>
 
@@ -166,28 +155,30 @@ export interface NothingToRun {
   readonly over: RunResult
 }
 
-/** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
-type FindStart<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
-
 /** Emits the event of a turn that waits for its session. */
 export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiting' }>, 'seq'>) => void
 
+/** What a run is part of, such as a turn. */
+export interface RunOwner<F> {
+  /** Finds the starting point, or a result if there is nothing to do. `control` tells whether the run was cancelled meanwhile. */
+  readonly findStart: (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
+  /** Called when the run is over; returns its final result. */
+  readonly finish: (ended: Either<F | RunFailure, RunResult>) => Promise<Either<F | RunFailure, RunResult>>
+  /** Called instead if `findStart` throws an unexpected error, which `result` rethrows. */
+  readonly release: () => Promise<unknown>
+}
+
 /**
- * Starts a run whose starting point may have to be found first.
+ * Starts a run.
  *
- * @param start the starting point, or a function that finds it; the run can be cancelled meanwhile
- * @param after called when the run is over; returns its final result
- * @param letGo called instead if `start` throws an unexpected error, which `result` rethrows
+ * @param start the starting point, or what finds it
  */
 export const launchRun = <F extends TurnFault>(
   options: RunSettings,
-  start: FindStart<F> | Start,
+  start: RunOwner<F> | Start,
   faultText: (fault: F | RunFailure) => string,
-  after: (ended: Either<F | RunFailure, RunResult>) => Promise<Either<F | RunFailure, RunResult>> = async (ended) =>
-    ended,
-  letGo: () => Promise<void> = async () => undefined,
 ): RunStream<F | RunFailure> => {
-  const { model } = options
+  const { model, handlers = [], signal } = options
   if (typeof (model as Partial<Model> | undefined)?.stream !== 'function')
     throw new TypeError(`a run needs a \`model\` with a method \`stream\`, found ${describe(model)}`)
   const task: TaskOf<F | RunFailure> = taskOf(faultText)
@@ -198,21 +189,19 @@ export const launchRun = <F extends TurnFault>(
   })
   const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
   const limits = limitsOf(options.limits)
-  const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const clock = clockOf(options.clock)
-  checkSignal(options.signal)
-  checkTools(options.tools)
-  checkHandlers(options.handlers)
-  const control = new Control(limits, clock, options.signal, () => channel.release())
-  const cancel = (): boolean => control.cancel()
+  if (signal !== undefined && typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== 'function')
+    throw new TypeError(`run: \`signal\` is ${describe(signal)}; expected an AbortSignal`)
+  const tools = toolsByName(options.tools)
+  checkHandlers(handlers)
   const id = options.id ?? crypto.randomUUID()
   const calls = callWriterOf(options.calls, id)
   const instructions = checkedInstructions(options.instructions)
   const prompt: Prompt = { instructions, guidance: calls?.guidance, preview: calls?.preview }
-  const settings = {
+  const settings: LoopSettings = {
     id,
     model,
-    tools: byName(options.tools ?? []),
+    tools,
     toolConcurrency,
     limits,
     dollarsOf: dollarsBy(options.prices, model, limits),
@@ -221,9 +210,13 @@ export const launchRun = <F extends TurnFault>(
     prompt,
     receipts: options.receipts ?? false,
     calls,
+    handlers: [...handlers],
     clock,
   }
-  const handlers = [...(options.handlers ?? [])]
+  const channel = new Channel<RunEvent>(buffer, () => void control.cancel())
+  const control = new Control(limits, clock, signal, () => channel.release())
+  const owner = hasField(start, 'view') ? undefined : start
+  const known = owner === undefined ? new Loop(settings, start as Start, 0, control, channel) : undefined
   let seq = 0
   /** Calls a handler outside of the loop, where its answer does not matter. */
   const notify = (handler: RunHandler, event: RunEvent): Promise<unknown> =>
@@ -233,51 +226,54 @@ export const launchRun = <F extends TurnFault>(
     })
   const tell: TellWaiting = (event) => {
     const numbered = Object.freeze({ seq: seq++, ...event })
-    for (const handler of handlers) void notify(handler, numbered)
+    for (const handler of settings.handlers) void notify(handler, numbered)
     void channel.push(numbered, true)
   }
-  const loopOf = ({ view, callIds = [], open, decisions = new Map(), handlers: first = [] }: Start): Loop =>
-    new Loop({ ...settings, seq, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
-  const known = typeof start === 'function' ? undefined : loopOf(start)
   const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
-    if (known !== undefined) return known.run()
-    const found = await (start as FindStart<F>)(control, tell).catch(thrownFault<F>)
-    if (!isLeft(found) && !hasField(found.right, 'over')) return loopOf(found.right).run()
+    if (owner === undefined) return (known as Loop).run()
+    const found = await owner.findStart(control, tell).catch(thrownFault<F>)
+    if (!isLeft(found) && !hasField(found.right, 'over'))
+      return new Loop(settings, found.right, seq, control, channel).run()
     control.end()
-    const last: RunEvent = isLeft(found)
-      ? Object.freeze({ seq, type: 'run_failed', fault: found.left })
-      : Object.freeze({ seq, type: 'run_complete', result: (found.right as NothingToRun).over }) // a `Start` was handled above
-    if (isLeft(found)) for (const handler of handlers) await notify(handler, last)
+    const ended = isLeft(found) ? found : right((found.right as NothingToRun).over) // a `Start` was handled above
+    const last: RunEvent = isLeft(ended)
+      ? Object.freeze({ seq, type: 'run_failed', fault: ended.left })
+      : Object.freeze({ seq, type: 'run_complete', result: ended.right })
+    if (isLeft(ended)) for (const handler of settings.handlers) await notify(handler, last)
     await channel.push(last, false)
     channel.close()
-    return isLeft(found) ? found : right((found.right as NothingToRun).over)
+    return ended
   }
-  const ended = runToEnd().then(after, async (error: unknown) => {
-    channel.close()
-    await letGo()
-    control.end()
-    throw error
-  })
+  const ended = runToEnd().then(
+    (result) => owner?.finish(result) ?? result,
+    async (error: unknown) => {
+      channel.close()
+      await owner?.release()
+      control.end()
+      throw error
+    },
+  )
   return Object.freeze({
-    interrupt: (options?: InterruptOptions) => {
-      const { behavior = 'saveMarked', message } = optionsOf('interrupt', options, interruptNames)
+    interrupt: (given?: InterruptOptions) => {
+      const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
+      if (message === '') throw new TypeError('interrupt: the message is empty')
       return control.interrupt({
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
         discardsComplete: behavior === 'discard',
-        message: injectedMessage(message),
+        message: message === undefined ? undefined : userMessage('interrupt', message),
         reason: interruptedByUser,
         stop: message === undefined ? 'cancelled' : undefined,
       })
     },
-    cancel,
+    cancel: () => control.cancel(),
     result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
 
-/** Throws a TypeError, as the checks below, for what plain JavaScript passes. */
-const checkHandlers = (handlers: unknown = []): void => {
+/** Throws a TypeError for what plain JavaScript passes. */
+const checkHandlers = (handlers: unknown): void => {
   if (!Array.isArray(handlers))
     throw new TypeError(
       `run: \`handlers\` is ${describe(handlers)}; expected an array, such as [historyHandler(history)]`,
@@ -289,33 +285,34 @@ const checkHandlers = (handlers: unknown = []): void => {
       )
 }
 
-export const checkTools = (tools: unknown = []): void => {
+/** The tools by name. Throws a TypeError if one is no tool, or if two have the same name. */
+export const toolsByName = (tools: unknown = []): ReadonlyMap<string, Tool> => {
   if (!Array.isArray(tools)) throw new TypeError(`run: \`tools\` is ${describe(tools)}; expected an array of tools`)
-  for (const [index, tool] of tools.entries()) {
-    const { name, parameters, run } = Object(tool) as Partial<Tool>
+  const found = new Map<string, Tool>()
+  for (const [index, tool] of (tools as readonly Tool[]).entries()) {
+    const { name, parameters, run, timeout } = Object(tool) as Partial<Tool>
     const isRunnable = run === undefined || typeof run === 'function'
     if (typeof name !== 'string' || typeof parameters !== 'object' || !isRunnable)
       throw new TypeError(
         `run: tools[${index}] is ${describe(tool)}; expected a tool, as tool({ name, run, … }) returns it`,
       )
+    if (found.has(name) && found.get(name) !== tool)
+      throw new TypeError(`run: two tools are named ${JSON.stringify(name)}; every tool needs its own name`)
+    checkTimeout(name, timeout)
+    found.set(name, tool)
   }
-}
-
-const checkSignal = (signal: unknown): void => {
-  if (signal !== undefined && typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== 'function')
-    throw new TypeError(`run: \`signal\` is ${describe(signal)}; expected an AbortSignal`)
+  return found
 }
 
 const interruptNames: OptionNames<InterruptOptions> = { behavior: true, message: true }
 
-/** The user's new message. Throws a TypeError if it is not a user message. */
-const injectedMessage = (message: string | Message | undefined): Message | undefined => {
-  if (message === undefined) return undefined
-  if (message === '') throw new TypeError('interrupt: the message is empty')
-  const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
-  if (isLeft(decoded)) throw new TypeError(`interrupt: expected a message: ${messageFaultText(decoded.left)}`)
-  if (decoded.right.role !== 'user')
-    throw new TypeError(`interrupt: expected a message with the role user, found ${decoded.right.role}`)
+/** The message of a user, or their text. Throws a TypeError if it is not a user's message. */
+export const userMessage = (call: string, message: string | Message): Message => {
+  const decoded = decodeMessage(typeof message === 'string' ? user(message.toWellFormed()) : message)
+  if (isLeft(decoded)) throw new TypeError(`${call}: the input is not a message: ${messageFaultText(decoded.left)}`)
+  const { role } = decoded.right
+  if (role !== 'user')
+    throw new TypeError(`${call}: expected a message with the role user, found ${role}; append others to the record`)
   return decoded.right
 }
 
@@ -328,14 +325,4 @@ const frozenParameters = (parameters: JsonObject): JsonObject => {
     const at = formatPath(['parameters', ...error.path])
     throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
   }
-}
-
-/** The tools by name. Throws a TypeError if two have the same name. */
-const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
-  const found = new Map(tools.map((tool) => [tool.name, tool]))
-  const twice = tools.find((tool) => found.get(tool.name) !== tool)
-  if (twice !== undefined)
-    throw new TypeError(`run: two tools are named ${JSON.stringify(twice.name)}; every tool needs its own name`)
-  for (const { name, timeout } of tools) checkTimeout(name, timeout)
-  return found
 }

@@ -34,13 +34,13 @@ import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
-import { failureReason } from './failure-reason.ts'
+import { modelFailureOf } from './model-failure.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, givenResult, invokeRecorded, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
-import type { Model, ModelEvent } from './model.ts'
+import type { Model, ModelEvent, ModelResponse } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
@@ -56,8 +56,6 @@ import { mendedContext, repairsIn } from './mended.ts'
 import { Prompter, type Prompt } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/internal.ts'
-import type { ModelResponse } from './response.ts'
-import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
@@ -65,14 +63,10 @@ import type { Tool } from './tool.ts'
 import { askHandler, type HandlerLimit } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-/** A loop's options, with all defaults. */
-interface LoopOptions {
+/** The options of a run, with all defaults. */
+export interface LoopSettings {
   readonly id: string
-  /** The number of the first event. */
-  readonly seq: number
   readonly model: Model
-  readonly view: Sequence<Message>
-  readonly callIds: Iterable<string>
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
@@ -83,11 +77,20 @@ interface LoopOptions {
   readonly receipts: boolean
   /** Writes the records of tool calls. */
   readonly calls: CallWriter | undefined
-  /** A step left open by another run. */
-  readonly open: OpenAnswer | undefined
-  readonly decisions: DecisionByToken
   readonly handlers: readonly RunHandler[]
   readonly clock: Clock
+}
+
+/** The starting point of a run. */
+export interface Start {
+  readonly view: Sequence<Message>
+  /** The ids of calls that are not in `view`. */
+  readonly callIds?: Iterable<string> | undefined
+  /** A step to continue first, which another run left open. */
+  readonly open?: OpenAnswer | undefined
+  readonly decisions?: DecisionByToken | undefined
+  /** Handlers called before the caller's. */
+  readonly handlers?: readonly RunHandler[]
 }
 
 type EventWithoutSeq = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
@@ -103,7 +106,9 @@ class RunEnded {
 }
 
 export class Loop {
-  readonly #options: LoopOptions
+  readonly #options: LoopSettings
+  readonly #decisions: DecisionByToken | undefined
+  readonly #viewLength: number
   readonly #control: Control
   readonly #channel: Channel<RunEvent>
   readonly #work: WorkingCopy
@@ -131,21 +136,25 @@ export class Loop {
   readonly #lookAhead: number
   readonly #within: HandlerLimit
   /** The handlers that receive events: all, unless the run ended before some had begun. */
-  #receivers: readonly RunHandler[]
+  #handlers: readonly RunHandler[]
 
-  constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
-    this.#options = options
-    this.#seq = options.seq
+  /** @param seq the number of the first event */
+  constructor(settings: LoopSettings, start: Start, seq: number, control: Control, channel: Channel<RunEvent>) {
+    const { view, callIds = [], open, decisions, handlers = [] } = start
+    this.#options = settings
+    this.#viewLength = view.length
+    this.#decisions = decisions
+    this.#seq = seq
     this.#control = control
     this.#channel = channel
-    this.#work = workingCopy(options.view)
-    this.#receivers = options.handlers
-    this.#prompter = new Prompter(options.prompt)
-    this.#open = options.open && snapshot(options.open)
-    this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
-    this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
-    this.#callIds = new Set(options.callIds)
-    for (const { content } of options.view)
+    this.#work = workingCopy(view)
+    this.#handlers = [...handlers, ...settings.handlers]
+    this.#prompter = new Prompter(settings.prompt)
+    this.#open = open && snapshot(open)
+    this.#within = { milliseconds: settings.limits.handlerTimeout, clock: settings.clock }
+    this.#lookAhead = Math.max(0, ...this.#handlers.map(({ lookAhead = 0 }) => lookAhead))
+    this.#callIds = new Set(callIds)
+    for (const { content } of view)
       for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
   }
 
@@ -156,7 +165,7 @@ export class Loop {
     try {
       await this.#beginHandlers(begun)
       // A request that ends with a cut answer makes the model continue it in the middle of a word, or is refused.
-      if (this.#open === undefined && isCutAnswer(this.#options.view.at(-1)))
+      if (this.#open === undefined && isCutAnswer(this.#work.view().at(-1)))
         await this.#record(this.#deltaOf([cutAnswerNotice()]))
       outcome = right(await this.#untilStopped())
     } catch (error) {
@@ -186,7 +195,7 @@ export class Loop {
   /** @param begun receives the handlers that have begun, and those that only have an `end` */
   async #beginHandlers(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
-    for (const [index, handler] of this.#options.handlers.entries()) {
+    for (const [index, handler] of this.#handlers.entries()) {
       if (handler.begin === undefined) {
         if (Object.hasOwn(handler, 'end')) begun.push(handler)
         continue
@@ -197,7 +206,7 @@ export class Loop {
         // When it resolves later, end what it began.
         const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
         void wanted.then((late) => late ?? end()).catch(() => undefined)
-        this.#receivers = this.#options.handlers.slice(0, index)
+        this.#handlers = this.#handlers.slice(0, index)
         return
       }
       if (refused !== undefined) throw new RunEnded(startFaultOf(refused.cause))
@@ -404,9 +413,7 @@ export class Loop {
                 _tag: 'ModelFailed',
                 model: model.name,
                 step,
-                reason: failureReason(error),
-                ...statusOf(error),
-                ...present({ retryAfter: retryAfterOf(error) }),
+                ...modelFailureOf(error),
                 partialText: partial.text,
                 cause: error,
               }
@@ -618,7 +625,7 @@ export class Loop {
 
   /** Decisions are about the calls of an open step only. */
   #decisionOn(token: string): Decision | undefined {
-    return this.#open && this.#options.decisions.get(token)
+    return this.#open && this.#decisions?.get(token)
   }
 
   #tokenOf(call: ToolCallPart): string {
@@ -712,7 +719,7 @@ export class Loop {
   /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
   async #handle(event: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
     let problem: RunFault | undefined
-    for (const handler of this.#receivers) {
+    for (const handler of this.#handlers) {
       const refused = await askHandler(() => handler(event, ahead), this.#within)
       if (refused !== undefined)
         problem ??= { _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: refused.cause }
@@ -729,7 +736,7 @@ export class Loop {
       ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
-      viewLength: this.#options.view.length,
+      viewLength: this.#viewLength,
       ...((stopReason === 'approval' || stopReason === 'paused') && this.#open && { open: this.#open }),
     })
   }
@@ -772,10 +779,3 @@ const startFaultOf = (cause: unknown): RunFault =>
 
 const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>
   typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
-
-/** The HTTP status that provider clients set on their errors. */
-const statusOf = (error: unknown): { readonly status?: number } => {
-  const { status, statusCode } = Object(error) as { readonly status?: unknown; readonly statusCode?: unknown }
-  const found = status ?? statusCode
-  return typeof found === 'number' ? { status: found } : {}
-}

@@ -97,14 +97,3 @@ const quoteValue = (value: unknown): string =>
     : typeof value === 'object' && value !== null
       ? 'an object'
       : String(value)
-
-/** A piece of a block's text. */
-export const deltaOf = (
-  block: 'text' | 'refusal' | 'reasoning' | 'tool_call',
-  index: number,
-  text: string,
-): ModelEvent => {
-  if (block === 'reasoning') return { type: 'reasoning_delta', index, block, text }
-  if (block === 'tool_call') return { type: 'arguments_delta', index, block, text }
-  return { type: 'text_delta', index, block, text }
-}

@@ -3,7 +3,7 @@ import { describe, hasField, optionsOf } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
-import { deltaOf } from './model-event.ts'
+import { deltaOf } from './blocks.ts'
 
 /** How a scripted model streams. */
 interface ScriptOptions {

@@ -1,6 +1,6 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, jsonEqual, left, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
+import { isLeft, jsonEqual, left, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, interruptedCall, isCut, toolResultPart } from '../message/internal.ts'
 import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
@@ -17,7 +17,7 @@ import {
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
 import { inputOfStep, inputsIn, type Input } from './inputs/input.ts'
-import type { Start } from './launch.ts'
+import type { Start } from './loop.ts'
 import {
   approvalOf,
   recordedDecision,
@@ -56,98 +56,70 @@ interface Rows {
   readonly notes: readonly (JournalNote | InputNote | RetractionNote)[]
 }
 
-/** Another writer was first, so the decision must be made again. */
-export type Retry = 'anew'
-
-/** Appends rows if the record has not changed. */
+/** Appends rows if the record has not changed. A `SessionConflict` says that another writer was first: decide again. */
 export const appendExpected = async (
   session: Session,
   lease: RunLease | undefined,
   rows: Rows,
-): Promise<Either<WriteFault, Retry | undefined>> => {
+): Promise<Either<WriteFault, undefined>> => {
   if (lease?.lost === true) return left(lease.fault)
   if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
   const waited = hasWaited(session)
   const answer = await session.append(rows, { expectedHead: session.head() })()
-  if (!isLeft(answer)) {
-    if (waited) await unmarkWaiting(session)
-    return right(undefined)
-  }
-  return answer.left._tag === 'SessionConflict' ? right('anew') : answer
+  if (isLeft(answer)) return answer
+  if (waited) await unmarkWaiting(session)
+  return right(undefined)
 }
 
-const closeSteps = (steps: readonly OpenStep[]): readonly JournalNote[] =>
-  steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
-
-/** The messages that settle open steps, and the notes that close their journals. */
-const settleSteps = (session: Session, steps: readonly OpenStep[], calls = pending(session).calls): Rows => {
-  const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
-  return {
-    messages: [...interruptedResults(calls, interruptedCall), ...steps.flatMap((step) => messagesOf(step, callIds))],
-    notes: closeSteps(steps),
-  }
-}
-
-const startOf = (session: Session, rest: Partial<Start> = {}): Start => ({
-  view: session.conversation(),
-  callIds: callIdsIn(session.view()),
-  ...rest,
-})
-
-/** The start of a turn: settles what was left open and appends the new message, of input `id`. */
-export const startTurn = async (
-  session: Session,
-  lease: RunLease,
-  message: Message,
-  id: string | undefined,
-): Promise<Either<WriteFault, Start | Retry>> => {
-  const open = settleSteps(session, pending(session).steps)
-  const at = session.len + open.messages.length
-  const appended = await appendExpected(session, lease, {
-    messages: [...open.messages, message],
-    notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
-  })
-  return isLeft(appended) ? appended : right(appended.right ?? startOf(session))
+/** What a run answers. */
+interface Question {
+  /** The id of the input. */
+  readonly id: string | undefined
+  /** The input as the record has it; undefined for a new one, and for a run without an input. */
+  readonly input: Input | undefined
+  /** The message, appended unless the record has it. Undefined: the run continues an earlier one. */
+  readonly message: Message | undefined
 }
 
 /**
- * The start of a run that continues an earlier one, for an input whose message is in the record.
- * Undefined if there is no input, and nothing is left to answer or it was cancelled.
+ * The start of a run on a session that is held: settles what dead runs left open, except a step that this run continues, and
+ * appends the message. Undefined if the run continues an earlier one without an input, and nothing is left to answer or it was
+ * cancelled.
  */
-export const continueTurn = async (
+export const startRun = async (
   session: Session,
   lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
-  input: Input | undefined,
-): Promise<Either<WriteFault, Start | Retry | undefined>> => {
-  const kept = stepToContinue(session, input)
+  { id, input, message }: Question,
+): Promise<Either<WriteFault, Start | undefined>> => {
+  const isNew = message !== undefined && input?.at === undefined
+  const kept = isNew ? undefined : stepToContinue(session, input)
   const copied = kept && copyOf(session, kept)
   const continued = kept && continuationOf(session, kept, tools, unfinished, decisions, copied)
-  const rows = settleSteps(
-    session,
-    pending(session).steps.filter(({ step }) => step !== kept?.step),
-    copied === undefined ? undefined : [],
-  )
-  const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
-  const { id, at }: Partial<Input> = ownFields(input ?? {})
+  const ended = pending(session).steps.filter(({ step }) => step !== kept?.step)
+  const endedIds = ended.length === 0 ? new Set<string>() : callIdsIn(session.view())
+  const settling = [
+    ...(copied === undefined ? interruptedResults(pending(session).calls, interruptedCall) : []),
+    ...ended.flatMap((step) => messagesOf(step, endedIds)),
+  ]
+  const reminder = isNew || kept !== undefined ? undefined : reminderFor(session, settling.at(-1), input)
+  const added = isNew ? message : reminder
+  const at = isNew ? session.len + settling.length : input?.at
   const appended = await appendExpected(session, lease, {
-    messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
+    messages: added === undefined ? settling : [...settling, added],
     notes: [
-      ...rows.notes,
+      ...ended.map(({ step }) => ({ type: 'journal', step, closed: true }) as const),
       ...(kept === undefined || copied === undefined ? [] : retractCopy(session, kept, copied)),
       ...(id === undefined || at === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const]),
     ],
   })
   if (isLeft(appended)) return appended
-  if (appended.right === 'anew') return right('anew')
-  if (continued !== undefined) {
-    const callIds = new Set(callIdsIn(session.view()))
-    // The calls keep the ids by which they were approved.
-    if (copied !== undefined) for (const call of callsOf(kept?.answer as Message)) callIds.delete(call.id)
-    return right(startOf(session, { ...continued, callIds }))
-  }
-  if (input !== undefined) return right(startOf(session))
-  return right(isOver(session) || isCancelled(session) ? undefined : startOf(session))
+  const goesOn = isNew || continued !== undefined || input !== undefined
+  if (!goesOn && (isOver(session) || isCancelled(session))) return right(undefined)
+  const callIds = callIdsIn(session.view())
+  // The calls keep the ids by which they were approved.
+  if (copied !== undefined) for (const call of callsOf(kept?.answer as Message)) callIds.delete(call.id)
+  return right({ view: session.conversation(), callIds, ...continued })
 }
 
 /**

@@ -25,24 +25,16 @@ import {
 import {
   launchRun,
   type NothingToRun,
+  type RunOwner,
   type RunSettings,
   type RunStream,
-  type Start,
   type TellWaiting,
 } from './launch.ts'
+import type { Start } from './loop.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
-import { recordingHandler, type SessionHandler, type SessionHandlerOptions } from './session-handler.ts'
-import {
-  appendExpected,
-  isOver,
-  waitingStepOf,
-  continueTurn,
-  startTurn,
-  unknownTokens,
-  type Retry,
-  type Continuation,
-} from './start.ts'
+import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
+import { appendExpected, isOver, startRun, unknownTokens, waitingStepOf, type Continuation } from './start.ts'
 
 /** How a session is held and written to. */
 interface HoldOptions
@@ -61,18 +53,10 @@ interface TurnContext {
 }
 
 /** Starts a turn. */
-export const takeTurn = (context: TurnContext): RunStream<TurnFault> => {
-  const turn = new TurnTaking(context)
-  return launchRun<StartFault>(
-    context.settings,
-    (control, tell) => turn.findStart(control, tell),
-    turnFaultText,
-    (ended) => turn.finish(ended),
-    async () => void (await turn.release()),
-  )
-}
+export const takeTurn = (context: TurnContext): RunStream<TurnFault> =>
+  launchRun<StartFault>(context.settings, new TurnTaking(context), turnFaultText)
 
-class TurnTaking {
+class TurnTaking implements RunOwner<StartFault> {
   readonly #context: TurnContext
   readonly #session: Session
   readonly #clock: Clock
@@ -166,28 +150,33 @@ class TurnTaking {
 
   /** Performs an effect. Returns what came of it; undefined for an outcome, which is nothing to perform. */
   async #perform(effect: TurnEffect): Promise<TurnEvent | undefined> {
-    const performed = async (): Promise<Either<StartFault, TurnEvent | Retry | undefined>> => {
-      switch (effect.type) {
-        case 'take':
-          return this.#take(effect.wait)
-        case 'refresh': {
-          const missed = await this.#session.refresh()()
-          return isLeft(missed) ? missed : right(undefined)
-        }
-        case 'note':
-          return appendExpected(this.#session, this.#lease, { messages: [], notes: [effect.note] })
-        case 'begin':
-          return this.#beginRun(effect.input)
-        case 'answer':
-          return this.#answer(effect.input)
-        default: // release
-          return right({ type: 'released', isBehind: await this.release() })
+    const performed = await this.#eventOf(effect).catch(thrownFault<StartFault>)
+    if (!isLeft(performed)) return performed.right
+    const fault = performed.left
+    return fault._tag === 'SessionConflict' ? { type: 'conflict' } : { type: 'failed', fault }
+  }
+
+  async #eventOf(effect: TurnEffect): Promise<Either<StartFault, TurnEvent | undefined>> {
+    switch (effect.type) {
+      case 'take':
+        return this.#take(effect.wait)
+      case 'refresh': {
+        const missed = await this.#session.refresh()()
+        return isLeft(missed) ? missed : right({ type: 'done' })
       }
+      case 'note': {
+        const noted = await appendExpected(this.#session, this.#lease, { messages: [], notes: [effect.note] })
+        return isLeft(noted) ? noted : right({ type: 'done' })
+      }
+      case 'begin':
+        return this.#beginRun(effect.input)
+      case 'answer':
+        return this.#answer(effect.input)
+      case 'release':
+        return right({ type: 'released', isBehind: await this.release() })
+      default:
+        return right(undefined)
     }
-    if (['run', 'over', 'fail', 'rest'].includes(effect.type)) return undefined
-    const found = await performed().catch(thrownFault<StartFault>)
-    if (isLeft(found)) return { type: 'failed', fault: found.left }
-    return found.right === 'anew' ? { type: 'conflict' } : (found.right ?? { type: 'done' })
   }
 
   async #take(wait: number): Promise<Either<StartFault, TurnEvent>> {
@@ -249,46 +238,38 @@ class TurnTaking {
     return head === undefined || !sameHead(head, this.#session.head())
   }
 
-  /** The start of the own run, with the handlers that record it. */
-  async #beginRun(input: Input | undefined): Promise<Either<StartFault, TurnEvent | Retry>> {
-    const { id, message } = this.#context.request
-    const isNew = message !== undefined
-    const known = isNew ? input : this.#unfinished()
-    const tokens = isNew ? [] : unknownTokens(this.#session, this.#context.continuation, known)
+  /** Finds the start of the own run. */
+  async #beginRun(known: Input | undefined): Promise<Either<StartFault, TurnEvent>> {
+    const { id: ownId, message } = this.#context.request
+    const input = message === undefined ? this.#unfinished() : known
+    const id = message === undefined ? input?.id : ownId
+    const tokens = message === undefined ? unknownTokens(this.#session, this.#context.continuation, input) : []
     if (tokens.length > 0) return left({ _tag: 'NotWaiting', session: this.#session.id, tokens })
-    const start = isNew
-      ? await this.#startOf(known, message as unknown as Message, id)
-      : await continueTurn(this.#session, this.#lease as RunLease, this.#context.continuation, known) // it is held
+    const start = await this.#startOf(id, input, message as unknown as Message | undefined)
     if (isLeft(start)) return start
-    if (start.right === 'anew') return right('anew')
     if (start.right === undefined)
       return right({ type: 'idle', reason: isOver(this.#session) ? 'end_turn' : 'cancelled' })
-    const ownId = isNew ? id : known?.id
     // The loop calls `end` before it emits `run_complete`, so a reader of that event finds the end of the input in the record.
     // `finish` comes later: it awaits the same work, and does it itself for a run that never began.
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),
     })
-    this.#start = { ...start.right, handlers: [this.#recording(ownId), finishing] }
-    return right({ type: 'begun', input: ownId })
+    this.#start = { ...start.right, handlers: [...start.right.handlers, finishing] }
+    return right({ type: 'begun', input: id })
   }
 
-  #startOf(
-    input: Input | undefined,
-    message: Message,
+  /** The start of a run, with the handler that records it. */
+  async #startOf(
     id: string | undefined,
-  ): Promise<Either<StartFault, Start | Retry>> {
+    input: Input | undefined,
+    message: Message | undefined,
+  ): Promise<Either<StartFault, (Start & Required<Pick<Start, 'handlers'>>) | undefined>> {
     const lease = this.#lease as RunLease // it is held
-    if (input?.at === undefined) return startTurn(this.#session, lease, message, id)
-    // There is an input, so the result is never undefined.
-    return continueTurn(this.#session, lease, this.#context.continuation, input) as Promise<
-      Either<StartFault, Start | Retry>
-    >
-  }
-
-  #recording(input: string | undefined): SessionHandler {
+    const start = await startRun(this.#session, lease, this.#context.continuation, { id, input, message })
+    if (isLeft(start) || start.right === undefined) return start as Either<StartFault, undefined>
     const { journalEvery, clock } = this.#context.options
-    return recordingHandler(this.#session, present({ journalEvery, clock }), this.#lease as RunLease, input) // it is held
+    const recording = recordingHandler(this.#session, present({ journalEvery, clock }), lease, id)
+    return right({ ...start.right, handlers: [recording] })
   }
 
   /** The input to continue: taken or waiting, or failed with no later question. */
@@ -304,13 +285,12 @@ class TurnTaking {
   }
 
   /** Answers the input of another turn. A run that can't start is handed over, too: it ends with that fault. */
-  async #answer(input: Input): Promise<Either<StartFault, TurnEvent | Retry>> {
-    const start = await this.#startOf(input, input.message as Message, input.id) // an input without a position was queued with its message
-    if (!isLeft(start) && start.right === 'anew') return right('anew')
-    const handlers = [this.#recording(input.id)]
-    const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
+  async #answer(input: Input): Promise<Either<StartFault, TurnEvent>> {
+    const start = await this.#startOf(input.id, input, input.message)
+    if (isLeft(start) && start.left._tag === 'SessionConflict') return start
+    const found = isLeft(start) ? failed(start.left) : (start.right as Start) // an input is always answered
     const { signal: _, ...settings } = this.#context.settings // whoever aborts it means this turn's own input
-    const going = launchRun<TurnFault>({ ...settings, handlers: [] }, found, turnFaultText)
+    const going = launchRun<StartFault>({ ...settings, handlers: [] }, found, turnFaultText)
     this.#going = going
     const { onQueuedRun } = this.#context.options
     void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
@@ -341,6 +321,13 @@ class TurnTaking {
     return { over: Object.freeze(result) }
   }
 }
+
+/** A run that can't start. */
+const failed = (fault: StartFault): RunOwner<StartFault> => ({
+  findStart: async () => left(fault),
+  finish: async (ended) => ended,
+  release: async () => undefined,
+})
 
 /** What an attempt to hold the session gives; undefined if the turn is stopped first. */
 const unlessStopped = async <T>(control: Control, taking: Promise<T>): Promise<T | undefined> => {

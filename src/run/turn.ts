@@ -1,13 +1,12 @@
 /** `turn`: answers and records one user input on a session. */
 import { recallTool } from '../context/index.ts'
-import { describe, isLeft, optionsOf, ownFields, type JsonObject, type OptionNames } from '../json/index.ts'
-import { decodeMessage, user, type Message } from '../message/index.ts'
-import { messageFaultText } from '../message/fault.ts'
+import { describe, optionsOf, ownFields, type JsonObject, type OptionNames } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
 import type { Session } from '../session/index.ts'
 import { redactorOf } from '../session/internal.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { TurnFault } from './fault.ts'
-import { checkTools, settingNames, type RunSettings, type RunStream } from './launch.ts'
+import { settingNames, toolsByName, userMessage, type RunSettings, type RunStream } from './launch.ts'
 import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
 import { unfinishedChoices, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { takeTurn } from './turn-taking.ts'
@@ -80,7 +79,7 @@ export const turn = (session: Session, input: string | Message, init: TurnOption
   const { whenBusy = 'fail', wait = Infinity } = options
   choice('turn: whenBusy', whenBusy, ['fail', 'wait', 'queue'])
   amount('turn: wait', wait, { unit: 'milliseconds' })
-  const message = messageOf(input)
+  const message = userMessage('turn', input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
   const recorded = redactorOf(session)?.message(message) ?? message
@@ -117,24 +116,12 @@ export const runSettings = (
     throw new TypeError(`turn and resume take a session, found ${describe(session)}`)
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   journalEveryOf(options.journalEvery)
-  checkTools(ownTools)
+  const known = toolsByName(ownTools)
   const { onQueuedRun } = options
   if (onQueuedRun !== undefined && typeof onQueuedRun !== 'function')
     throw new TypeError(`onQueuedRun is ${describe(onQueuedRun)}; expected a function`)
-  const known = ownTools.some(({ name }) => name === 'recall')
-  const tools = recall && !known ? [...ownTools, recallTool(() => session.conversation())] : ownTools
+  const tools = recall && !known.has('recall') ? [...ownTools, recallTool(() => session.conversation())] : ownTools
   const derive = { notes: () => session.notes(), ...options.derive }
   const settings = ownFields({ receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) })
   return { settings, continuation: { tools, unfinished, decisions: new Map() } }
-}
-
-/** The input as a message. Throws a TypeError if it is not a user's message. */
-const messageOf = (input: string | Message): Message => {
-  const decoded = decodeMessage(typeof input === 'string' ? user(input.toWellFormed()) : input)
-  if (isLeft(decoded)) throw new TypeError(`turn: the input is not a message: ${messageFaultText(decoded.left)}`)
-  if (decoded.right.role !== 'user')
-    throw new TypeError(
-      `turn: expected a message with the role user, found ${decoded.right.role}; append others to the session`,
-    )
-  return decoded.right
 }

@@ -8,13 +8,12 @@ import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type Tex
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
-  deltaOf,
+  Blocks,
   joinMessages,
   messagesOf,
   partOf,
   wireOf,
   type AdapterOptions,
-  type BlockType,
   type Model,
   type ModelEvent,
   type FinishReason,
@@ -57,18 +56,14 @@ export const aiSdkModel = (model: LanguageModel, settings: Partial<AdapterOption
   })
 }
 
-interface Block {
-  readonly index: number
-  readonly block: BlockType
-  text: string
-  /** Whether the final message lacks it, as `ai` leaves out empty texts. */
-  isLeftOut: boolean
-}
-
 type Step = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>
 
 class AiSdkAnswer {
-  readonly #blocks = new Map<string, Block>()
+  readonly #blocks = new Blocks<string>()
+  /** The text of each block so far. */
+  readonly #texts = new Map<string, string>()
+  /** The number of texts that the final message lacks, as `ai` leaves out empty ones. */
+  #leftOut = 0
   /** The sources, each with the number of parts of the final message before it: `ai` leaves them out of that. */
   readonly #sources: { readonly before: number; readonly part: Part }[] = []
   #step: Step | undefined
@@ -114,31 +109,35 @@ class AiSdkAnswer {
   }
 
   #raw(part: Part): Part {
-    const text = part.type === 'tool_call' ? this.#blocks.get(`call ${part.id}`)?.text : undefined
+    const text = part.type === 'tool_call' ? this.#texts.get(`call ${part.id}`) : undefined
     return part.type !== 'tool_call' || text === undefined || text === '' ? part : { ...part, arguments: text }
   }
 
-  #begin(key: string, block: BlockType, named: { readonly callId?: string; readonly name?: string } = {}): ModelEvent {
-    const index = this.#blocks.size
-    this.#blocks.set(key, { index, block, text: '', isLeftOut: block === 'text' })
-    return { type: 'block_start', index, block, ...named }
+  *#start(key: string, type: TextBlock, call?: NamedCall): Generator<ModelEvent> {
+    yield* this.#blocks.start(key, type, call)
+    this.#texts.set(key, '')
+    if (type === 'text') this.#leftOut += 1
   }
 
-  /** Begins a block, unless it has begun: some servers don't say so. */
-  *#open(
-    key: string,
-    block: BlockType,
-    named: { readonly callId?: string; readonly name?: string } = {},
-  ): Generator<ModelEvent> {
-    if (!this.#blocks.has(key)) yield this.#begin(key, block, named)
+  /** A piece of a block, which some servers don't start. */
+  *#grow(key: string, type: TextBlock, text: string, call?: NamedCall): Generator<ModelEvent> {
+    if (!this.#blocks.has(key)) yield* this.#start(key, type, call)
+    const before = this.#texts.get(key) ?? ''
+    if (type === 'text' && before === '' && text !== '') this.#leftOut -= 1
+    this.#texts.set(key, before + text)
+    yield* this.#blocks.grow(key, type, text)
+  }
+
+  *#end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): Generator<ModelEvent> {
+    if (!this.#blocks.has(key)) yield* this.#start(key, type)
+    const text = this.#texts.get(key) ?? ''
+    if (type === 'text' && text === '' && providerOptions !== undefined) this.#leftOut -= 1
+    yield* this.#blocks.end(key, type, this.#part({ type, text, ...present({ providerOptions }) }))
   }
 
   /** A block that arrives whole: a file, a source, the result of a tool that the provider ran. */
   *#whole(part: Part): Generator<ModelEvent> {
-    const key = `whole ${this.#blocks.size}`
-    const start = this.#begin(key, 'provider')
-    yield start
-    yield { type: 'block_end', index: this.#grow(key, ''), block: 'provider', part }
+    yield* this.#blocks.end(`whole ${this.#blocks.count}`, 'provider', part)
   }
 
   /** A part of the assistant's message in the wire format of `ai`. */
@@ -146,36 +145,24 @@ class AiSdkAnswer {
     return partOf(aiModelMessages, [{ role: 'assistant', content: [content] }])
   }
 
-  #grow(key: string, text: string): number {
-    const block = this.#blocks.get(key) as Block
-    block.text += text
-    if (text !== '') block.isLeftOut = false
-    return block.index
-  }
-
   *take(part: TextStreamPart<ToolSet>): Generator<ModelEvent> {
     switch (part.type) {
       case 'text-start':
-        return yield this.#begin(`text ${part.id}`, 'text')
+        return yield* this.#start(`text ${part.id}`, 'text')
       case 'text-delta':
-        yield* this.#open(`text ${part.id}`, 'text')
-        return yield deltaOf('text', this.#grow(`text ${part.id}`, part.text), part.text)
+        return yield* this.#grow(`text ${part.id}`, 'text', part.text)
       case 'text-end':
-        yield* this.#open(`text ${part.id}`, 'text')
-        return yield this.#end(`text ${part.id}`, 'text', part.providerMetadata)
+        return yield* this.#end(`text ${part.id}`, 'text', part.providerMetadata)
       case 'reasoning-start':
-        return yield this.#begin(`reasoning ${part.id}`, 'reasoning')
+        return yield* this.#start(`reasoning ${part.id}`, 'reasoning')
       case 'reasoning-delta':
-        yield* this.#open(`reasoning ${part.id}`, 'reasoning')
-        return yield deltaOf('reasoning', this.#grow(`reasoning ${part.id}`, part.text), part.text)
+        return yield* this.#grow(`reasoning ${part.id}`, 'reasoning', part.text)
       case 'reasoning-end':
-        yield* this.#open(`reasoning ${part.id}`, 'reasoning')
-        return yield this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
+        return yield* this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
       case 'tool-input-start':
-        return yield this.#begin(`call ${part.id}`, 'tool_call', { callId: part.id, name: part.toolName })
+        return yield* this.#start(`call ${part.id}`, 'tool_call', { id: part.id, name: part.toolName })
       case 'tool-input-delta':
-        yield* this.#open(`call ${part.id}`, 'tool_call', { callId: part.id })
-        return yield deltaOf('tool_call', this.#grow(`call ${part.id}`, part.delta), part.delta)
+        return yield* this.#grow(`call ${part.id}`, 'tool_call', part.delta, { id: part.id })
       case 'tool-call':
         return yield* this.#call(part)
       case 'tool-result':
@@ -217,8 +204,7 @@ class AiSdkAnswer {
             ...present({ filename: source.filename, providerMetadata }),
           }
     const part: Part = { type: 'provider', provider: 'ai-sdk-ui', raw: raw as JsonObject }
-    const blocks = [...this.#blocks.values()]
-    this.#sources.push({ before: blocks.filter(({ isLeftOut }) => !isLeftOut).length - this.#sources.length, part })
+    this.#sources.push({ before: this.#blocks.count - this.#leftOut - this.#sources.length, part })
     yield* this.#whole(part)
   }
 
@@ -236,21 +222,6 @@ class AiSdkAnswer {
     )
   }
 
-  #end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): ModelEvent {
-    const index = this.#grow(key, '')
-    const block = this.#blocks.get(key)
-    const text = block?.text ?? ''
-    if (block !== undefined && providerOptions !== undefined) block.isLeftOut = false
-    return {
-      type: 'block_end',
-      index,
-      block: type,
-      part: partOf(aiModelMessages, [
-        { role: 'assistant', content: [{ type, text, ...present({ providerOptions }) }] },
-      ]),
-    }
-  }
-
   *#call({
     toolCallId,
     toolName,
@@ -258,8 +229,6 @@ class AiSdkAnswer {
     providerExecuted,
     providerMetadata,
   }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
-    const key = `call ${toolCallId}`
-    yield* this.#open(key, 'tool_call', { callId: toolCallId, name: toolName })
     const call = {
       type: 'tool-call',
       toolCallId,
@@ -267,13 +236,16 @@ class AiSdkAnswer {
       input: input as unknown,
       ...present({ providerExecuted, providerOptions: providerMetadata }),
     }
-    yield {
-      type: 'block_end',
-      index: this.#grow(key, ''),
-      block: 'tool_call',
-      part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [call] }])),
-    }
+    const named = { id: toolCallId, name: toolName }
+    yield* this.#blocks.end(`call ${toolCallId}`, 'tool_call', this.#raw(this.#part(call)), named)
   }
+}
+
+type TextBlock = 'text' | 'reasoning' | 'tool_call'
+
+interface NamedCall {
+  readonly id: string
+  readonly name?: string
 }
 
 const reasons: { readonly [reason: string]: FinishReason } = {

@@ -19,8 +19,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
-import type { FinishReason } from '../response.ts'
+import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
+import { Blocks } from '../blocks.ts'
 import { withBreakpoints, withFewBreakpoints } from './breakpoints.ts'
 
 /** How to call Anthropic's models. */
@@ -81,27 +81,20 @@ type Fresh = { [field: string]: unknown }
 /** The growing answer. A second `message_start` starts over: some proxies splice a retry into the stream. */
 class AnthropicAnswer {
   readonly #joined = new JoinedMessage()
-  /** The numbers of all blocks, also of those of a replaced answer. */
-  readonly #numbers = new Map<JoinedBlock, number>();
+  /** All blocks, also those of a replaced answer. */
+  readonly #blocks = new Blocks<JoinedBlock>();
 
   *take(event: RawMessageStreamEvent): Generator<ModelEvent> {
     const block = this.#joined.take({ ...event })
     if (event.type === 'message_stop') return yield* this.#finish()
     if (block === undefined) return
     const type = typeOf(block.fields)
-    let index = this.#numbers.get(block)
-    if (index === undefined) {
-      index = this.#numbers.size
-      this.#numbers.set(block, index)
-      const { id, name } = block.fields
-      const names = type === 'tool_call' ? { callId: String(id), name: String(name) } : {}
-      yield { type: 'block_start', index, block: type, ...names }
-    }
+    const { index } = yield* this.#blocks.at(block, type, block.fields)
     if (event.type === 'content_block_delta') yield* deltaEvents(type, index, event.delta as unknown as Fresh)
     if (event.type !== 'content_block_stop') return
     const [part] = messageOf([block]).content
     if (part === undefined) throw new Error('the answer has a block without content')
-    yield { type: 'block_end', index, block: type, part }
+    yield* this.#blocks.end(block, type, part)
   }
 
   *#finish(): Generator<ModelEvent> {

@@ -18,9 +18,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
-import { deltaOf } from '../model-event.ts'
-import type { FinishReason } from '../response.ts'
+import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { deltaOf } from '../blocks.ts'
 
 /** How to call Gemini's models. */
 export interface GeminiOptions extends AdapterOptions {

@@ -10,9 +10,8 @@ import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'o
 import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
-import { deltaOf } from '../model-event.ts'
-import type { FinishReason } from '../response.ts'
+import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
+import { Blocks } from '../blocks.ts'
 
 /**
  * A Chat Completions model.
@@ -44,25 +43,30 @@ export const openaiChatModel = (client: OpenAI, input: AdapterOptions): Model =>
   })
 }
 
-/** A block of an answer, in order of appearance: its text, its refusal, its reasoning, or one of its calls. */
-interface Block {
-  readonly index: number
-  readonly block: BlockType
+/** The block that grows. Its message has only the part of this block. */
+interface OpenBlock {
+  readonly key: unknown
+  readonly type: BlockType
   readonly message: ChatGrowth['message']
 }
 
+/** The growing answer: its text, its refusal, its reasoning and each of its calls are a block. */
 class ChatAnswer {
   readonly #joined = new JoinedCompletion()
-  readonly #blocks = new Map<unknown, Block>()
-  #open: Block | undefined;
+  readonly #blocks = new Blocks<unknown>()
+  #open: OpenBlock | undefined;
 
   *take(chunk: ChatCompletionChunk): Generator<ModelEvent> {
     for (const growth of this.#joined.take({ ...chunk })) {
-      const block = blockOf(growth)
-      const { text } = growth
-      if (block === undefined || (block !== 'tool_call' && text === '')) continue
-      const index = yield* this.#beginBlock(growth, block)
-      if (text !== '') yield deltaOf(block, index, text)
+      const type = blockOf(growth)
+      const { key, text, message } = growth
+      if (type === undefined || (type !== 'tool_call' && text === '')) continue
+      if (!this.#blocks.has(key)) {
+        yield* this.#close()
+        this.#open = { key, type, message }
+        yield* this.#blocks.start(key, type, type === 'tool_call' ? callOf(message()) : {})
+      }
+      if (text !== '') yield* this.#blocks.grow(key, type, text)
     }
   }
 
@@ -84,24 +88,11 @@ class ChatAnswer {
     }
   }
 
-  *#beginBlock({ key, message }: ChatGrowth, block: BlockType): Generator<ModelEvent, number> {
-    const found = this.#blocks.get(key)
-    if (found !== undefined) return found.index
-    yield* this.#close()
-    const begun = { index: this.#blocks.size, block, message }
-    this.#blocks.set(key, begun)
-    this.#open = begun
-    yield { type: 'block_start', index: begun.index, block, ...(block === 'tool_call' && namesOf(message())) }
-    return begun.index
-  }
-
   /** Ends the open block. A block is complete when another one starts. */
   *#close(): Generator<ModelEvent> {
     const open = this.#open
     this.#open = undefined
-    if (open === undefined) return
-    const { index, block, message } = open
-    yield { type: 'block_end', index, block, part: partOf(openaiChat, [message()]) }
+    if (open !== undefined) yield* this.#blocks.end(open.key, open.type, partOf(openaiChat, [open.message()]))
   }
 }
 
@@ -122,17 +113,9 @@ const blockOf = ({ field, key }: ChatGrowth): Exclude<BlockType, 'provider'> | u
 const isText = (part: unknown): boolean => isObject(part) && part['type'] === 'text'
 
 /** The id and the name of a call, as far as they are known at its start. */
-const namesOf = ({
-  tool_calls: calls,
-}: {
-  readonly [field: string]: unknown
-}): {
-  readonly callId?: string
-  readonly name?: string
-} => {
+const callOf = ({ tool_calls: calls }: { readonly [field: string]: unknown }): { id?: unknown; name?: unknown } => {
   const [call] = calls as readonly [ChatToolCall]
-  const { name } = call.function ?? call.custom ?? {}
-  return { ...(typeof call.id === 'string' && { callId: call.id }), ...(typeof name === 'string' && { name }) }
+  return { id: call.id, name: (call.function ?? call.custom)?.name }
 }
 
 interface ChatToolCall {

@@ -7,7 +7,7 @@
 import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses'
-import { isToolCall, text, type Part } from '../../message/index.ts'
+import { isToolCall, text } from '../../message/index.ts'
 import { JoinedEvents } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
@@ -20,9 +20,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
-import { deltaOf } from '../model-event.ts'
-import type { FinishReason } from '../response.ts'
+import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
+import { Blocks } from '../blocks.ts'
 
 /**
  * A Responses API model.
@@ -57,83 +56,45 @@ export const openaiResponsesModel = (client: OpenAI, input: AdapterOptions): Mod
   })
 }
 
-interface Block {
-  readonly index: number
-  readonly block: BlockType
-}
-
-/** The growing answer. Each part of a message, and every other item, is a block, in order of appearance. */
+/** The growing answer. Each part of a message, and every other item, is a block. */
 class ResponsesAnswer {
-  readonly #blocks = new Map<string, Block>()
-  readonly #joined = new JoinedEvents()
-
-  #beginBlock(
-    key: string,
-    { type, ...item }: { readonly type: string; readonly call_id?: unknown; readonly name?: unknown },
-  ): ModelEvent {
-    const block = blocks[type] ?? 'provider'
-    const index = this.#blocks.size
-    this.#blocks.set(key, { index, block })
-    return {
-      type: 'block_start',
-      index,
-      block,
-      ...(block === 'tool_call' && typeof item.call_id === 'string' && { callId: item.call_id }),
-      ...(block === 'tool_call' && typeof item.name === 'string' && { name: item.name }),
-    }
-  }
-
-  /** A block. Begins one that the server did not begin. */
-  *#at(key: string, item: { readonly type: string }): Generator<ModelEvent, Block> {
-    const known = this.#blocks.get(key)
-    if (known !== undefined) return known
-    yield this.#beginBlock(key, item)
-    return this.#blocks.get(key) as Block
-  }
+  readonly #blocks = new Blocks<string>()
+  readonly #joined = new JoinedEvents();
 
   *take(event: ResponseStreamEvent): Generator<ModelEvent> {
     this.#joined.take({ ...event })
     switch (event.type) {
       case 'response.output_item.added':
-        if (event.item.type !== 'message') yield this.#beginBlock(`${event.output_index}`, event.item)
+        if (event.item.type !== 'message')
+          yield* this.#blocks.start(`${event.output_index}`, typeOf(event.item), callOf(event.item))
         return
       case 'response.content_part.added':
         if (event.part.type !== 'reasoning_text')
-          yield this.#beginBlock(`${event.output_index}/${event.content_index}`, event.part)
+          yield* this.#blocks.start(`${event.output_index}/${event.content_index}`, typeOf(event.part))
         return
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
-        const type = event.type === 'response.refusal.delta' ? 'refusal' : 'output_text'
-        const { index, block } = yield* this.#at(`${event.output_index}/${event.content_index}`, { type })
-        return yield deltaOf(block === 'refusal' ? block : 'text', index, event.delta)
+        const type = event.type === 'response.refusal.delta' ? 'refusal' : 'text'
+        return yield* this.#blocks.grow(`${event.output_index}/${event.content_index}`, type, event.delta)
       }
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return yield deltaOf(
-          'reasoning',
-          (yield* this.#at(`${event.output_index}`, { type: 'reasoning' })).index,
-          event.delta,
-        )
+        return yield* this.#blocks.grow(`${event.output_index}`, 'reasoning', event.delta)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return yield deltaOf(
-          'tool_call',
-          (yield* this.#at(`${event.output_index}`, { type: 'function_call' })).index,
-          event.delta,
-        )
+        return yield* this.#blocks.grow(`${event.output_index}`, 'tool_call', event.delta)
       case 'response.content_part.done': {
-        if (event.part.type === 'reasoning_text') return
-        const part: Part =
-          event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
-        const block = yield* this.#at(`${event.output_index}/${event.content_index}`, event.part)
-        return yield { type: 'block_end', ...block, part: part }
+        const { part } = event
+        if (part.type === 'reasoning_text') return
+        const done = part.type === 'refusal' ? ({ type: 'refusal', text: part.refusal } as const) : text(part.text)
+        return yield* this.#blocks.end(`${event.output_index}/${event.content_index}`, typeOf(part), done)
       }
-      case 'response.output_item.done':
-        if (event.item.type !== 'message') {
-          const block = yield* this.#at(`${event.output_index}`, event.item)
-          yield { type: 'block_end', ...block, part: partOf(openaiResponses, [event.item]) }
-        }
-        return
+      case 'response.output_item.done': {
+        const { item } = event
+        if (item.type === 'message') return
+        const part = partOf(openaiResponses, [item])
+        return yield* this.#blocks.end(`${event.output_index}`, typeOf(item), part, callOf(item))
+      }
       case 'response.completed':
       case 'response.incomplete':
         return yield* this.#finish(event.response)
@@ -171,12 +132,20 @@ const failureOf = (event: object): string => {
   return typeof text === 'string' ? text : 'the stream reported an error'
 }
 
+const typeOf = ({ type }: { readonly type: string }): BlockType => blocks[type] ?? 'provider'
+
 const blocks: { readonly [type: string]: BlockType } = {
   output_text: 'text',
   refusal: 'refusal',
   reasoning: 'reasoning',
   function_call: 'tool_call',
   custom_tool_call: 'tool_call',
+}
+
+/** The id and the name of an item, if it is a call. */
+const callOf = (item: object): { readonly id?: unknown; readonly name?: unknown } => {
+  const { call_id: id, name } = item as { readonly call_id?: unknown; readonly name?: unknown }
+  return { id, name }
 }
 
 const reasonOf = ({ status, incomplete_details: cut }: Response, calls: boolean): FinishReason => {
