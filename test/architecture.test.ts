@@ -203,7 +203,7 @@ const driverOf = (file: string): string | undefined =>
 /** Names that `context` may import from `history`: what reads, never what appends. */
 const readingNames: ReadonlySet<string> = new Set(['View', 'Position'])
 /** The same of what measures. */
-const measuringNames: ReadonlySet<string> = new Set(['jsonLengths', 'chunkLength', 'mostCounted', 'MeasuredRun'])
+const measuringNames: ReadonlySet<string> = new Set(['contentLengths', 'chunkLength', 'mostCounted', 'MeasuredRun'])
 
 interface Import {
   readonly from: string

@@ -1,6 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
-export { jsonLengths, type MeasuredRun } from './json-lengths.ts'
-export { mostCounted } from './length-sums.ts'
+export { contentLengths, type MeasuredRun } from './view-lengths.ts'
+export { mostCounted } from './content-length.ts'
 export { linkedHistory, type LinkedHistory } from './linked.ts'
 export { pagedOf, type Paged } from './paged.ts'
 export { chunkLength } from './state.ts'

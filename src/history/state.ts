@@ -8,7 +8,7 @@ import { castDraft, freeze, Immer, immerable } from 'immer'
 import type { Immutable } from '../json/index.ts'
 import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
-import { lengthsIn, lengthSums, type LengthSums } from './length-sums.ts'
+import { lengthsIn, lengthSums, type LengthSums } from './content-length.ts'
 
 /** Messages and their page kinds: always `chunkLength` of them. */
 export interface Chunk<M> {
@@ -16,10 +16,10 @@ export interface Chunk<M> {
   readonly messages: readonly Immutable<M>[]
   /** The code of each page kind, as a character. */
   readonly kinds: string
-  /** The JSON lengths of its messages, summed, if they were read at once: then their values are in the processor's cache. */
+  /** The lengths of its messages' content, summed, if they were read at once: then their values are in the processor's cache. */
   readonly sums?: LengthSums
-  /** The JSON length of each message, if that is known without reading `messages`. */
-  readonly jsonLengths?: () => Uint32Array | undefined
+  /** The length of each message's content, if that is known without reading `messages`. */
+  readonly contentLengths?: () => Uint32Array | undefined
 }
 
 /** The frozen part of a record. */

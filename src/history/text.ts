@@ -4,9 +4,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../either/index.ts'
-import { define, freezeParsed, type Immutable, jsonLengthOfText, NotJson, ownField, type Path } from '../json/index.ts'
+import { define, freezeParsed, type Immutable, NotJson, ownField, type Path } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/internal.ts'
+import { contentLengthOfText } from './content-length.ts'
 import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record } from './log.ts'
@@ -174,15 +175,15 @@ class UnreadChunk<M> implements Chunk<M> {
   }
 
   /** The lengths of the texts; undefined once they are parsed, or if one of them lacks a stored text. */
-  jsonLengths(): Uint32Array | undefined {
+  contentLengths(): Uint32Array | undefined {
     const { length } = this.#texts
     if (length === 0) return undefined
     const lengths = new Uint32Array(length)
     for (const [index, { stored, fills }] of this.#texts.entries()) {
       const texts = fills()
       if (texts === undefined) return undefined
-      let own = jsonLengthOfText(this.#reader.textOf(stored))
-      for (const { text } of texts) own += text.length
+      let own = contentLengthOfText(this.#reader.textOf(stored))
+      for (const { path, text } of texts) if (!path.includes('meta')) own += text.length
       lengths[index] = own
     }
     return lengths

@@ -8,7 +8,6 @@ export { jsonEqual, sortKeys } from './equal.ts'
 export { inspectJson } from './inspect.ts'
 export { freezeParsed, freezeResult } from './freeze.ts'
 export { formatPath, type Path } from './path.ts'
-export { jsonLength, jsonLengthOfText } from './json-length.ts'
 export {
   define,
   hasField,

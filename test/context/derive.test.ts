@@ -126,12 +126,28 @@ describe('a record that does not fit', () => {
     for (let position = task; position < view.length; position++) expect(context.residency.at(position)).toBe('full')
   })
   it('fits at exactly the token count that the fault names', () => {
-    const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
+    const view = recordOf([user('Rule. '.repeat(100)), ...conversation().slice(1)], ['constraint'])
     const derived = deriveContext(view, { budget: 100 })
     const needed = isLeft(derived) ? derived.left.needed : NaN
     expect(derive(view, { budget: needed }).tokens).toBe(needed)
     expect(deriveContext(view, { budget: needed - 1 })._tag).toBe('Left')
   })
+})
+
+it('what a program keeps in `meta` changes nothing that is shown', () => {
+  const bare = [user('Fix the build.'), ...steps(40), assistant('Fixed.'), user('Now the docs.')]
+  const kept = { program: { line: 'x'.repeat(20_000), list: [{ meta: '"}' }] } }
+  const withMeta = bare.map((message, index): Message =>
+    index % 3 === 0
+      ? { ...message, meta: kept }
+      : { ...message, content: message.content.map((part) => ({ meta: kept, ...part })) },
+  )
+  for (const budget of [2000, 8000]) {
+    const [expected, found] = [derive(recordOf(bare), { budget }), derive(recordOf(withMeta), { budget })]
+    expect(expected.epoch).toBeGreaterThan(0)
+    expect(found.sources.toArray()).toEqual(expected.sources.toArray())
+    expect(textsOf(found)).toEqual(textsOf(expected))
+  }
 })
 
 describe('a damaged record', () => {

@@ -11,7 +11,7 @@ vi.mock('../../src/history/chunk-size.ts', () => ({ chunkBits: 2, groupBits: 1 }
 const textOf = (length: number): Message => user('x'.repeat(length))
 /** Characters of JSON beside the text. */
 const frame = JSON.stringify(textOf(0)).length
-const mostCounted = 14_000
+const mostCounted = 14_800
 
 const expectSizes = (view: View<Message>, sizes: Sizes): void => {
   const sums = { length: [0], counted: [0] }
@@ -21,12 +21,12 @@ const expectSizes = (view: View<Message>, sizes: Sizes): void => {
     sums.counted.push((sums.counted.at(-1) as number) + Math.min(own, mostCounted))
   }
   expect(sizes.count).toBe(view.length)
-  expect(sizes.counted).toBe((sums.counted.at(-1) as number) / 3.5)
-  for (const [index, sum] of sums.length.entries()) expect(sizes.before(index)).toBe(sum / 3.5)
+  expect(sizes.counted).toBe((sums.counted.at(-1) as number) / 3.7)
+  for (const [index, sum] of sums.length.entries()) expect(sizes.before(index)).toBe(sum / 3.7)
   for (const name of ['length', 'counted'] as const)
     for (const sum of [-1, ...sums[name]])
-      for (const size of [sum / 3.5, (sum - 1) / 3.5, (sum + 1) / 3.5]) {
-        const index = sums[name].findIndex((before) => before / 3.5 > size)
+      for (const size of [sum / 3.7, (sum - 1) / 3.7, (sum + 1) / 3.7]) {
+        const index = sums[name].findIndex((before) => before / 3.7 > size)
         expect(sizes.indexAbove(size, name)).toBe(index === -1 ? view.length + 1 : index)
       }
 }

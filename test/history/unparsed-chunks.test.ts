@@ -7,7 +7,7 @@ import {
   appendChunk,
   appendTexts,
   chunkLength,
-  jsonLengths,
+  contentLengths,
   type ChunkReader,
   type ChunkText,
 } from '../../src/history/internal.ts'
@@ -65,11 +65,18 @@ it.each([1, 2, 3, 4, 65])('%i chunks of JSON texts read as their messages', (chu
   expectItems(history, len + 3)
 })
 
-it('the JSON lengths of messages are those of a record that was parsed, without parsing one', () => {
+it('the lengths of messages are those of a record that was parsed, without parsing one', () => {
   const filled = (text: ChunkText, position: number): ChunkText =>
     position % 3 > 0
       ? text
-      : { ...text, stored: '>{"at":1,"in":[""]}', fills: () => [{ path: ['in', 0], text: 'a\n"b"' }] }
+      : {
+          ...text,
+          stored: '>{"at":1,"meta":{"kept":["",{}]},"in":[""]}',
+          fills: () => [
+            { path: ['in', 0], text: 'a\n"b"' },
+            { path: ['meta', 'kept', 0], text: 'what a program keeps' },
+          ],
+        }
   const { history, read } = unparsedHistory(3, filled)
   for (let more = 0; more < 3; more++) history.append(item(more))
   const views = [
@@ -82,7 +89,7 @@ it('the JSON lengths of messages are those of a record that was parsed, without 
   ]
   const from = (view: View<Item>, index: number): readonly number[] => {
     const lengths: number[] = []
-    for (const run of jsonLengths(view, index)) {
+    for (const run of contentLengths(view, index)) {
       const own = [...run.lengths()]
       expect(run.count).toBe(own.length)
       expect(run.length).toBe(own.reduce((sum, length) => sum + length, 0))

@@ -35,13 +35,13 @@ import {
 /** The constants: shares of the budget, unless they say otherwise. Their neighbours' figures are in bench/RESULTS.md. */
 const shape = {
   /** How much an epoch grows, and at most in tokens. */
-  growth: 0.4,
+  growth: 0.36,
   mostGrowth: 13_000,
   /** What lines take when everything is chosen anew, and what each later epoch adds. */
   lines: 0.27,
   moreLines: 0.1,
   /** The newest messages that an epoch starts with in full. */
-  recent: 0.07,
+  recent: 0.04,
   /** The most of a message when it is new, or of calls with their results. A longer one is cut. */
   largest: 0.17,
   /** After so many epochs' size, everything is chosen anew. */

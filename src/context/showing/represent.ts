@@ -18,7 +18,7 @@ import { cutEnd, headAndTail, outline, shortArguments, type Elision } from './sh
 export type RecallName = string | false
 
 /** Increase this when the texts of contexts or their choices change. */
-export const textVersion = 8
+export const textVersion = 9
 
 /** The call with which the model reads a position, between `before` and `after`; empty without a recall tool. */
 export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>

@@ -1,11 +1,11 @@
-/** How long the messages of a record are. A chunk is summed when it fills up, or from its texts, without parsing them. */
+/** How long the content of the messages of a record is. A chunk is summed when it fills up, or from its texts, without parsing them. */
 import { positionOfRank, rankAt, runLengthAt } from '../sequence/index.ts'
-import { lengthsIn, lengthSums, type LengthSums } from './length-sums.ts'
+import { lengthsIn, lengthSums, type LengthSums } from './content-length.ts'
 import { partOf } from './read.ts'
 import { chunkLength, chunkWith, messagesFrom, type Chunk } from './state.ts'
 import type { View } from './view.ts'
 
-/** Adjacent messages of a view, and their JSON lengths. */
+/** Adjacent messages of a view, and the lengths of their content. */
 export interface MeasuredRun extends LengthSums {
   /** The number of messages. */
   readonly count: number
@@ -14,13 +14,13 @@ export interface MeasuredRun extends LengthSums {
 }
 
 /**
- * The JSON lengths of a view's messages from an index on, in runs.
+ * The lengths of the content of a view's messages from an index on, in runs.
  *
  * Cost    O(messages / chunk); for a chunk of texts that were not read O(texts), once
  *
  * @throws TypeError if this library did not make the view
  */
-export function* jsonLengths<M>(view: View<M>, from: number): Generator<MeasuredRun> {
+export function* contentLengths<M>(view: View<M>, from: number): Generator<MeasuredRun> {
   const part = partOf<M>(view)
   if (part === undefined) throw new TypeError('expected a view from a history of this library')
   const { content, gaps, start, end } = part
@@ -57,7 +57,7 @@ const known = new WeakMap<Chunk<unknown>, Uint32Array>()
 const lengthsOf = (chunk: Chunk<unknown>): Uint32Array => {
   let lengths = known.get(chunk)
   if (lengths === undefined) {
-    lengths = chunk.jsonLengths?.() ?? lengthsIn(chunk.messages)
+    lengths = chunk.contentLengths?.() ?? lengthsIn(chunk.messages)
     known.set(chunk, lengths)
   }
   return lengths
