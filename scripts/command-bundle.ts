@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 import type { Command, Group } from '../packages/cli/src/terminal/command.ts'
 import { bundle, type BundleOptions } from './bundle.ts'
+import { functionDeclarations } from './bundle-plugins.ts'
 import type { Manifest } from './packages.ts'
 import { root } from './run.ts'
 
@@ -45,7 +46,7 @@ const options: BundleOptions = {
     'record-thread': 'packages/cli/src/record/record-thread.ts',
   },
   folder: join(root, 'packages/cli/dist/bin'),
-  plugins: [tableOfData],
+  plugins: [tableOfData, functionDeclarations],
   packages: [/^(@modelcontextprotocol|zod)(\/|$)/],
   licenses: 'LICENSES.md',
 }

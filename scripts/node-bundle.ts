@@ -5,6 +5,7 @@
  */
 import { join, relative } from 'node:path'
 import { build, defaultServerConditions, type Plugin, type Rolldown } from 'vite'
+import { functionDeclarations } from './bundle-plugins.ts'
 import { entriesOf, packages } from './packages.ts'
 import { root } from './run.ts'
 
@@ -60,7 +61,7 @@ const bundle = async (
     configFile: false,
     root,
     logLevel: 'warn',
-    plugins: [builtInsAtRun, asciiOnly],
+    plugins: write ? [builtInsAtRun, functionDeclarations, asciiOnly] : [],
     resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] },
     ssr: { resolve: { conditions }, noExternal: ['@noble/hashes', 'fp-ts', 'immer', 'stemmer'] },
     build: {
@@ -73,6 +74,7 @@ const bundle = async (
       rolldownOptions: {
         input,
         preserveEntrySignatures: 'allow-extension',
+        checks: { pluginTimings: false }, // a file's syntax tree takes its time
         output: {
           entryFileNames: '[name].js',
           chunkFileNames: 'chunks/[name].js',
