@@ -99,7 +99,7 @@ export interface Overview {
   readonly words: string
   /** The models of its calls, in order of first use. */
   readonly models: readonly string[]
-  /** The input tokens of its calls with a receipt, or as reported by the imported file. */
+  /** The input tokens of its calls with a receipt, or as reported by the imported file; of a fork those of its own calls, as all sums. */
   readonly input: number
   readonly output: number
   /** Set if answers hold more tokens than were counted: the output and the cost are at least those given. */
@@ -108,8 +108,6 @@ export interface Overview {
   readonly dollars?: number
   /** The number of calls with tokens but without a known price; absent if there are none. */
   readonly unpriced?: number
-  /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
-  readonly own?: Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: ActionReason
   /**
