@@ -12,7 +12,8 @@ import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { defaultStorePath, isAddress, openStore, storeName, storeOptionOf } from '../sources/store.ts'
 import { Misuse, Unreadable, wordOf, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { sizeText } from '../terminal/progress.ts'
-import { countText, oneLine, padEnd, padStart, widestOf } from '../terminal/screen.ts'
+import { countText, oneLine } from '../terminal/screen.ts'
+import { alignRows, columnWidths } from '../terminal/table.ts'
 import { keepSessions, type KeepOptions, type ProgramReport } from './keep-store.ts'
 import { RunFile, runFilePath } from './run-file.ts'
 import type { SendReport } from './send.ts'
@@ -241,13 +242,11 @@ const printReports = async (
   )
   if (values['json'] === true) await terminal.printJson(shown)
   else {
-    const rows = shown.map((report) => headOf(report))
-    const widths = [0, 1, 2].map((at) => widestOf(rows.map((row) => row[at] ?? '')))
-    for (const [index, report] of shown.entries()) {
-      const [title = '', sessions = '', bytes = '', changes = ''] = rows[index] ?? []
-      const cells = [padEnd(title, widths[0] ?? 0), padStart(sessions, widths[1] ?? 0), padEnd(bytes, widths[2] ?? 0)]
-      await terminal.print([[...cells, changes].join('  ').trimEnd()])
-      await terminal.print(detailsOf(report, options).map((line) => `${' '.repeat((widths[0] ?? 0) + 2)}${line}`))
+    const rows = shown.map(headOf)
+    const [titles = 0] = columnWidths(rows)
+    for (const [index, line] of alignRows(rows, (column) => column === 1).entries()) {
+      const details = detailsOf(shown[index] as ProgramReport, options)
+      await terminal.print([line, ...details.map((detail) => `${' '.repeat(titles + 2)}${detail}`)])
     }
   }
   if (shown.length === 0)

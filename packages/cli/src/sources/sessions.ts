@@ -158,6 +158,24 @@ export const shortIdsIn = async (
   return shortIds([...(await sessionsIn(store)).map(({ id }) => id), ...ids], terminal)
 }
 
+/** The same for sessions of several scopes. */
+export const shortIdsByScope = async (
+  sessions: readonly { readonly store: Store; readonly id: string }[],
+  terminal: Pick<Terminal, 'shows' | 'columns'>,
+): Promise<(session: { readonly store: Store; readonly id: string }) => string> => {
+  const short = new Map<Store, (id: string) => string>()
+  for (const [store, own] of Map.groupBy(sessions, (session) => session.store))
+    short.set(
+      store,
+      await shortIdsIn(
+        store,
+        own.map(({ id }) => id),
+        terminal,
+      ),
+    )
+  return ({ store, id }) => short.get(store)?.(id) ?? oneLine(id)
+}
+
 const ambiguousText = (ids: readonly string[], beginning: string): string =>
   `${countText(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
 
