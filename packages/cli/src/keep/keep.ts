@@ -9,7 +9,7 @@ import { homeOf } from '../sources/home.ts'
 import { tellLastResult } from './last-result.ts'
 import { scopeOf, storeOption, withKeysOf, withOpened, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
-import { defaultStorePath, isAddress, openStore, storeName, storeOptionOf } from '../sources/store.ts'
+import { defaultStorePath, fileOfStore, isAddress, openStore, storeName } from '../sources/store.ts'
 import { Misuse, Unreadable, wordOf, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { sizeText } from '../terminal/progress.ts'
 import { countText, oneLine } from '../terminal/screen.ts'
@@ -85,10 +85,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     const target = targetOf(call)
     if (values['install'] === true) return (await import('./install.ts')).install(call)
     if (values['uninstall'] === true) return (await import('./install.ts')).uninstall(call)
-    const location = storeOptionOf(values, terminal)
-    const isFile = location === undefined || !isAddress(location)
-    const own = defaultStorePath(terminal.env)
-    const file = location === undefined ? own : isFile ? terminal.path(location) : undefined
+    const file = fileOfStore(values, terminal)
     if (options.isDry && file !== undefined && !existsSync(file)) {
       const run = new RunFile(':memory:')
       run.lock()
@@ -98,7 +95,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     const before = sizeOf(file)
     return withStore(call, { make: !options.isDry }, async (store) => {
       if (file !== undefined && !options.isDry) makePrivate(file, terminal)
-      const runPath = runFilePath(file ?? own)
+      const runPath = runFilePath(file ?? defaultStorePath(terminal.env))
       const run = new RunFile(options.isDry && !existsSync(runPath) ? ':memory:' : runPath)
       try {
         if (!run.lock()) {
@@ -156,7 +153,7 @@ const targetOf = ({ values, terminal }: Call): string | undefined => {
   if (typeof to !== 'string' || to === '') throw new Misuse('--to takes a STORE')
   if (values['dry-run'] === true) throw new Misuse('--dry-run and --to exclude each other: a dry run sends nothing')
   if (!isAddress(to)) {
-    if (terminal.path(to) === terminal.path(storeOptionOf(values, terminal) ?? defaultStorePath(terminal.env)))
+    if (terminal.path(to) === fileOfStore(values, terminal))
       throw new Misuse('--to takes a second store, not the one that keeps the sessions')
     return to
   }
