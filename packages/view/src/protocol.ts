@@ -28,7 +28,6 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
-import type { SpendingRow, SpendingSum } from './spending-sum.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -126,6 +125,31 @@ export interface Overview {
   readonly sealed?: true
   /** Why it can't be read, as a sentence. The other fields are then empty. */
   readonly unreadable?: string
+}
+
+/** Summed-up calls, or parts of them where they are by cause. */
+export interface SpendingSum {
+  calls: number
+  failed: number
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  cacheWriteHour: number
+  output: number
+  /** US dollars of the calls whose model has a known price. */
+  dollars: number
+  /** The number of calls whose answers may hold more tokens than were counted. */
+  undercounted: number
+  /** The number of calls with tokens but without a known price. */
+  unpriced: number
+  /** The number of answered calls without token counts. */
+  uncounted: number
+}
+
+/** A sum with what it is of: a cause, a day, a project. */
+export interface SpendingRow {
+  readonly keys: readonly string[]
+  readonly sum: SpendingSum
 }
 
 /** What the model calls of all sessions cost, and why. */

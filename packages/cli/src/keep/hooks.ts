@@ -1,9 +1,8 @@
 /** The hooks by which programs run `keep` when an answer or a session ends, as changes of their settings files. */
-import { hasClaudePlugin } from '../install/claude-plugin.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isArray, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
-import { editOf, settingsEdit, textOf, type FileEdit, type Refused } from '../install/edits.ts'
+import { editOf, hasClaudePlugin, settingsEdit, textOf, type FileEdit, type Refused } from '../install/edits.ts'
 import { folderOf, piAgentFolder } from '../sources/agent-sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
 

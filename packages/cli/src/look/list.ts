@@ -1,12 +1,21 @@
 /** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
 import { tellLastResult } from '../keep/last-result.ts'
-import type { SessionInfo } from 'indelible/session'
+import { isLeft } from 'indelible/internal/json'
+import { readRange, type SessionInfo } from 'indelible/session'
 import type { ListQuery, Store } from 'indelible/store'
 import { compareIds, type DamagedEntry } from 'indelible/internal/store'
 import { Misuse, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '@indelible/view/internal'
+import {
+  activityOf,
+  claudeAgentText,
+  firstWordsOf,
+  hasOwnWords,
+  projectIn,
+  titleOf,
+  tokensOf,
+  workFolderOf,
+} from '@indelible/view/internal'
 import { didYouMean } from '../sources/advice.ts'
-import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, modelsOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
@@ -277,4 +286,15 @@ export const aboutOf = async (store: Store, info: SessionInfo): Promise<string> 
   if (title !== undefined) return `${project}${oneLine(fork === undefined ? title : `${title}, ${fork}`)}`
   if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK, kept as notes'
   return `${project}${fork ?? (await firstWords(store, info))}`
+}
+
+/** The first words of its first messages, on one line. Empty if they can't be read. */
+const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {
+  for (const to of [3, 12]) {
+    const read = len === 0 ? undefined : await readRange(store, id, 0, to)()
+    if (read === undefined || isLeft(read)) return ''
+    const { view } = read.right
+    if (to === 12 || to >= len || hasOwnWords(view)) return oneLine(firstWordsOf(view))
+  }
+  return ''
 }

@@ -1,5 +1,4 @@
 /** `indelible mcp --install` and `--uninstall`: adds the server to a program, by its own command or its settings. */
-import { hasClaudePlugin } from '../install/claude-plugin.ts'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isObject, ownField, type JsonObject } from 'indelible/internal/json'
@@ -7,6 +6,7 @@ import {
   cachedCommandText,
   editOf,
   editText,
+  hasClaudePlugin,
   InstalledEdits,
   isEdit,
   settingsEdit,
