@@ -124,7 +124,7 @@ const laterSeconds = 5
  * The shell command of a hook. It ends at once, successfully, and says nothing: the runs go on in a session of their own,
  * without the hook's input and environment. It does nothing if Node or this command is gone.
  */
-export const hookCommand = (argv: readonly string[], variables: readonly string[]): string => {
+const hookCommand = (argv: readonly string[], variables: readonly string[]): string => {
   const [node = ''] = argv
   const main = argv[argv.indexOf('keep') - 1] ?? ''
   const runs = ['sh', '-c', `"$@"; sleep ${laterSeconds}; exec "$@"`, 'sh']
