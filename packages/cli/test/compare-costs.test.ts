@@ -6,7 +6,7 @@ import { createHistory } from 'indelible/history'
 import { assistant, type Message } from 'indelible/message'
 import { conversation } from '../../../test/messages.ts'
 import { replay } from '../src/compare/replay.ts'
-import { costCounter, timeIn, type CallCosts } from '../src/compare/costs.ts'
+import { costCounter, type CallCosts } from '../src/compare/costs.ts'
 
 const record = (times: readonly (number | undefined)[] = []) =>
   createHistory<Message>({
@@ -73,13 +73,5 @@ describe('replay costs', () => {
     expect(tiered?.output).toBeCloseTo(sizes[2] ?? 0, 9)
     expect(tiered?.input).toBeCloseTo((upTo(2) * 2 + upTo(2) * 5 + (upTo(5) - upTo(2)) * 20) / 1e6, 12)
     expect(costsWith().dollars).toBe(undefined)
-  })
-  it('use recorded times', () => {
-    const at = (meta: NonNullable<Message['meta']>): number | undefined => timeIn({ ...assistant('Done.'), meta })
-    expect(at({ 'pi-session': { timestamp: 1_763_681_634_577 } })).toBe(1_763_681_634_577)
-    expect(at({ codex: { timestamp: '2026-02-10T17:24:38.048Z' } })).toBe(Date.UTC(2026, 1, 10, 17, 24, 38, 48))
-    expect(at({ 'claude-code': { timestamp: 'yesterday' } })).toBeUndefined()
-    expect(at({ 'claude-code': 'yesterday' })).toBeUndefined()
-    expect(timeIn(assistant('Done.'))).toBeUndefined()
   })
 })

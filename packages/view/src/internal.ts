@@ -20,7 +20,7 @@ export {
   type SpendingSession,
   type SpentCall,
 } from './calls/spending.ts'
-export type { SpendingRow, SpendingSum } from './spending-sum.ts'
+export type { SpendingRow, SpendingSum } from './protocol.ts'
 export { addStore, spendingSession, type AddedSessions, type StoreSpendingOptions } from './calls/store-spending.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'
@@ -40,8 +40,7 @@ export {
   workFolderOf,
 } from './texts/about.ts'
 export { callClause, causeTexts, isLoss } from './texts/cause-text.ts'
-export { atLeast, share } from './texts/format-text.ts'
+export { atLeast, dollarsText, share } from './texts/format-text.ts'
 export { linesOf, type Line } from './texts/line-changes.ts'
-export { dollarsText } from './texts/money.ts'
 export { levelReasons } from './texts/level-reason.ts'
 export { paged, policies, window, type ComparedPolicy } from './calls/policies.ts'

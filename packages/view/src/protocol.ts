@@ -28,7 +28,6 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
-import type { SpendingRow, SpendingSum } from './spending-sum.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -99,7 +98,7 @@ export interface Overview {
   readonly words: string
   /** The models of its calls, in order of first use. */
   readonly models: readonly string[]
-  /** The input tokens of its calls with a receipt, or as reported by the imported file. */
+  /** The input tokens of its calls with a receipt, or as reported by the imported file; of a fork those of its own calls, as all sums. */
   readonly input: number
   readonly output: number
   /** Set if answers hold more tokens than were counted: the output and the cost are at least those given. */
@@ -108,8 +107,6 @@ export interface Overview {
   readonly dollars?: number
   /** The number of calls with tokens but without a known price; absent if there are none. */
   readonly unpriced?: number
-  /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
-  readonly own?: Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: ActionReason
   /**
@@ -128,6 +125,31 @@ export interface Overview {
   readonly sealed?: true
   /** Why it can't be read, as a sentence. The other fields are then empty. */
   readonly unreadable?: string
+}
+
+/** Summed-up calls, or parts of them where they are by cause. */
+export interface SpendingSum {
+  calls: number
+  failed: number
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  cacheWriteHour: number
+  output: number
+  /** US dollars of the calls whose model has a known price. */
+  dollars: number
+  /** The number of calls whose answers may hold more tokens than were counted. */
+  undercounted: number
+  /** The number of calls with tokens but without a known price. */
+  unpriced: number
+  /** The number of answered calls without token counts. */
+  uncounted: number
+}
+
+/** A sum with what it is of: a cause, a day, a project. */
+export interface SpendingRow {
+  readonly keys: readonly string[]
+  readonly sum: SpendingSum
 }
 
 /** What the model calls of all sessions cost, and why. */

@@ -108,6 +108,28 @@ it('an overview tells who erased and why, how often the cache broke, and how man
   ])
 })
 
+it('an overview of a fork counts its own calls, and names the models of all', async () => {
+  let time = 0
+  const store = memoryStore({ now: () => ++time })
+  const session = await createSession(store, { id: 'a' })
+  const call = async (to: typeof session, model: string, input: number): Promise<void> => {
+    await to.append([user('more'), assistant('done')])
+    await to.note({
+      type: 'receipt',
+      len: to.len - 1,
+      contextDigest: '0'.repeat(64),
+      model,
+      usage: { input, output: 1 },
+    })
+  }
+  await call(session, 'gpt-5.4', 100_000)
+  await call(await forkSession(store, 'a', { id: 'b' }), 'm', 7)
+  expect(await overviewsOf(store)(['a', 'b'])).toMatchObject([
+    { input: 100_000, output: 1, models: ['gpt-5.4'] },
+    { input: 7, output: 1, unpriced: 1, models: ['gpt-5.4', 'm'] },
+  ])
+})
+
 it('the project is the folder that a file names, longer where others end alike', () => {
   const folder = (metadata: object): string | undefined => workFolderOf({ metadata: { from: { metadata } } } as never)
   expect([folder({ cwd: '/home/ann/shop/' }), folder({ directory: 'C:\\notes' })]).toEqual([

@@ -6,18 +6,19 @@ import { changedParts } from '../src/calls/changed-parts.ts'
 import {
   atLeast,
   compactNumber,
+  costText,
   countText,
-  durationText,
+  dollarsText,
   groupedNumber,
   oneLine,
   sentence,
   share,
+  spanText,
   tokensText,
   visibleText,
 } from '../src/texts/format-text.ts'
 import { Keys } from '../src/server/keys.ts'
 import { linesOf, longest } from '../src/texts/line-changes.ts'
-import { costText, dollarsText } from '../src/texts/money.ts'
 
 describe('figures', () => {
   it.each([
@@ -32,17 +33,19 @@ describe('figures', () => {
     [2000, 1000, '200 %'],
   ])('%i of %i is %s', (part, whole, text) => expect(share(part, whole)).toBe(text))
   it.each([
-    [0, '0 s'],
-    [1499, '1 s'],
-    [1500, '2 s'],
-    [29_999, '30 s'],
-    [30_000, '1 min'],
+    [0, '0 ms'],
+    [999, '999 ms'],
+    [1000, '1.0 s'],
+    [9940, '9.9 s'],
+    [10_000, '10 s'],
+    [59_999, '60 s'],
+    [60_000, '1 min'],
     [89_999, '1 min'],
     [90_000, '2 min'],
     [119 * 60_000, '119 min'],
     [120 * 60_000, '2 hours'],
     [1000 * 3_600_000, '1,000 hours'],
-  ])('%i ms are %s', (milliseconds, text) => expect(durationText(milliseconds)).toBe(text))
+  ])('%i ms are %s', (milliseconds, text) => expect(spanText(milliseconds)).toBe(text))
   it.each([
     [0, '$0.00'],
     [0.00009, 'less than $0.0001'],

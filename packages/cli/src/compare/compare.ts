@@ -6,7 +6,8 @@ import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
 import { costCounter, type CallCosts } from './costs.ts'
 import { replay, type Replay } from './replay.ts'
-import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber } from '../terminal/screen.ts'
+import { alignRows, sumOfWidths, withRoom } from '../terminal/table.ts'
 
 export const comparePolicies = async (call: Call): Promise<void> => {
   const { values, positionals, terminal } = call
@@ -85,17 +86,11 @@ const columns: readonly (readonly [
 ]
 
 function* table(results: readonly PricedResult[], width: number): Generator<string> {
-  const cells = columns
-    .filter(([heading]) => heading !== 'dollars' || results[0]?.dollars !== undefined)
-    .map(([heading, cell]) => [heading].concat(results.map((result) => cell(result, results))))
-  const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
-  let space = width
-  const shown = widths.flatMap((own, index) => ((space -= own + 2) >= -2 ? [index] : []))
-  for (let row = 0; row <= results.length; row++)
-    yield shown
-      .map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0))
-      .join('  ')
-      .trimEnd()
+  const shown = columns.filter(([heading]) => heading !== 'dollars' || results[0]?.dollars !== undefined)
+  const headings = shown.map(([heading]) => heading)
+  const rows = [headings, ...results.map((result) => shown.map(([, cell]) => cell(result, results)))]
+  const fitting = withRoom(rows, headings.toReversed(), (widths) => sumOfWidths(widths) - 2 <= width)
+  yield* alignRows(fitting, (column) => column > 0)
   const expired = results[0]?.expired ?? 0
   if (expired > 0)
     yield fitColumns(

@@ -2,6 +2,7 @@
 import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } from 'indelible/context'
 import { defaultPrices, ratesAt, unitsOf } from 'indelible/internal/prices'
 import type { Message } from 'indelible/message'
+import { sourceTimeOf } from '@indelible/transcripts'
 
 /**
  * How long a provider's cache lasts after a call, in milliseconds: Anthropic's documented value and OpenAI's minimum.
@@ -38,7 +39,7 @@ export const costCounter = (
   return {
     prices,
     add: (answer, _position, context) => {
-      const time = timeIn(answer)
+      const time = sourceTimeOf(answer)
       const isExpired = time !== undefined && last !== undefined && time - last > cacheLifetime
       last = time ?? last
       if (isExpired) expired += 1
@@ -54,20 +55,4 @@ export const costCounter = (
     },
     sum: () => ({ cost, ...(model !== undefined && { dollars }), expired }),
   }
-}
-
-/**
- * When a message was written, from its `meta` in sessions of pi, Claude Code or Codex.
- *
- * @returns milliseconds since 1970; undefined if `meta` has no time
- */
-export const timeIn = ({ meta }: Message): number | undefined => {
-  for (const name of ['pi-session', 'claude-code', 'codex']) {
-    const found: unknown = meta?.[name]
-    const time =
-      typeof found === 'object' && found !== null ? (found as { readonly timestamp?: unknown }).timestamp : undefined
-    const at = typeof time === 'string' ? Date.parse(time) : time
-    if (typeof at === 'number' && Number.isFinite(at)) return at
-  }
-  return undefined
 }

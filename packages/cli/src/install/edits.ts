@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/internal/json'
-import { titleOf } from '../sources/agent-sessions.ts'
+import { folderOf, settingsIn, titleOf } from '../sources/agent-sessions.ts'
 import { unwritable } from '../sources/input.ts'
 import { defaultStorePath } from '../sources/store.ts'
 import type { Terminal } from '../terminal/command.ts'
@@ -155,4 +155,12 @@ const realPathOf = (path: string): string => {
   if (existsSync(path)) return realpathSync(path)
   const folder = dirname(path)
   return existsSync(folder) ? join(realpathSync(folder), path.slice(folder.length + 1)) : path
+}
+
+/** Whether Claude Code has the plugin of this package, which has the server and the hooks of `keep`. */
+export const hasClaudePlugin = (env: Terminal['env']): boolean => {
+  const plugins = settingsIn(join(folderOf('claude-code', env), 'settings.json'))['enabledPlugins']
+  return (
+    isObject(plugins) && Object.entries(plugins).some(([name, isOn]) => name.startsWith('indelible@') && isOn === true)
+  )
 }

@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isArray, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
-import { hasClaudePlugin } from '../install/claude-plugin.ts'
-import { editOf, settingsEdit, textOf, type FileEdit, type Refused } from '../install/edits.ts'
+import { editOf, hasClaudePlugin, settingsEdit, textOf, type FileEdit, type Refused } from '../install/edits.ts'
 import { folderOf, piAgentFolder } from '../sources/agent-sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
 
 interface Hook {
-  readonly path: (env: Terminal['env']) => string
+  /** The file below the program's folder. */
+  readonly file: string
   readonly events: readonly string[]
   /** The entry of an event. */
   readonly entry: (command: string) => Json
@@ -17,39 +17,30 @@ interface Hook {
   readonly remark?: string
 }
 
-const settingsHook = (
-  events: readonly string[],
-  name: string,
-  more: Pick<Hook, 'remark'> & { readonly timeout?: number } = {},
-): Hook => ({
-  path: () => name,
-  events,
-  entry: (command) => ({
-    hooks: [{ type: 'command', command, ...(more.timeout !== undefined && { timeout: more.timeout }) }],
-  }),
-  ...(more.remark !== undefined && { remark: more.remark }),
-})
+const commandEntry = (command: string): Json => ({ hooks: [{ type: 'command', command }] })
 
 /**
- * The files with the hooks, below each program's folder.
+ * The files with the hooks of each program.
  *
  * Source  code.claude.com/docs/en/hooks; developers.openai.com/codex/hooks; geminicli.com/docs/hooks/reference;
  *         docs.github.com/en/copilot/reference/hooks-reference; qwenlm.github.io/qwen-code-docs, users/features/hooks (2026-11)
  */
 const hooks: { readonly [program: string]: Hook } = {
-  'claude-code': settingsHook(['Stop', 'SessionEnd'], 'settings.json'),
-  codex: settingsHook(['Stop', 'SessionEnd'], 'hooks.json', {
-    timeout: 3,
+  'claude-code': { file: 'settings.json', events: ['Stop', 'SessionEnd'], entry: commandEntry },
+  codex: {
+    file: 'hooks.json',
+    events: ['Stop', 'SessionEnd'],
+    entry: (command) => ({ hooks: [{ type: 'command', command, timeout: 3 }] }),
     remark: 'Codex runs it once you have trusted it: /hooks',
-  }),
+  },
   gemini: {
-    ...settingsHook([], 'settings.json'),
+    file: 'settings.json',
     events: ['AfterAgent', 'SessionEnd'],
     entry: (command) => ({ matcher: '*', hooks: [{ name: 'indelible-keep', type: 'command', command }] }),
   },
-  qwen: settingsHook(['Stop', 'SessionEnd'], 'settings.json'),
+  qwen: { file: 'settings.json', events: ['Stop', 'SessionEnd'], entry: commandEntry },
   copilot: {
-    ...settingsHook([], join('hooks', 'indelible-keep.json')),
+    file: join('hooks', 'indelible-keep.json'),
     events: ['agentStop', 'sessionEnd'],
     entry: (command) => ({ type: 'command', bash: command }),
     isOwn: true,
@@ -77,7 +68,7 @@ export const hookEdit = (
   }
   const hook = hooks[program]
   if (hook === undefined) return undefined
-  const path = join(folderOf(program, env), hook.path(env))
+  const path = join(folderOf(program, env), hook.file)
   if (hook.isOwn === true) {
     const own = {
       version: 1,

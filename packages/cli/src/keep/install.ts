@@ -1,34 +1,19 @@
 /** `indelible keep --install` and `--uninstall`: hooks of the programs on this machine, and a timer. */
 import { platform } from 'node:os'
-import {
-  cachedCommandText,
-  editText,
-  InstalledEdits,
-  isEdit,
-  isRefused,
-  textOf,
-  type FileEdit,
-} from '../install/edits.ts'
+import { cachedCommandText, editOf, editText, InstalledEdits, isEdit, isRefused } from '../install/edits.ts'
 import { titleOf } from '../sources/agent-sessions.ts'
 import { homeOf } from '../sources/home.ts'
 import { defaultStorePath, isAddress, storeFile } from '../sources/store.ts'
 import { ownProgram } from '../terminal/program.ts'
 import { confirm, mustConfirm, Unreadable, type Call } from '../terminal/command.ts'
 import { hookEdit, hookMark, programsWithHooks } from './hooks.ts'
-import { quotedForShell, timerFor, type Timer } from './timer.ts'
+import { quotedForShell, timerFor } from './timer.ts'
 
 /** The variables that say where programs keep their sessions: a hook has no environment of its own. */
 const variableNames: readonly string[] = [
   ...['HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'GEMINI_CLI_HOME'],
-  ...[
-    'PI_CODING_AGENT_DIR',
-    'PI_CODING_AGENT_SESSION_DIR',
-    'COPILOT_HOME',
-    'KIMI_CODE_HOME',
-    'QWEN_HOME',
-    'OPENCODE_DB',
-    'PGPASSFILE',
-  ],
+  ...['PI_CODING_AGENT_DIR', 'PI_CODING_AGENT_SESSION_DIR', 'COPILOT_HOME', 'KIMI_CODE_HOME', 'QWEN_HOME'],
+  ...['OPENCODE_DB', 'PGPASSFILE'],
 ]
 
 /** Show the changes, ask, and make them. */
@@ -47,7 +32,8 @@ export const install = async (call: Call): Promise<number | void> => {
   const found = hasHooks
     ? programsWithHooks(terminal.env).map((program) => hookEdit(program, command, terminal.env))
     : []
-  const edits = [...found.filter(isEdit), ...timerEdits(timer)]
+  const timers = (timer?.files ?? []).flatMap(({ path, text }) => editOf('timer', path, text) ?? [])
+  const edits = [...found.filter(isEdit), ...timers]
   const refused = found.filter(isRefused)
   terminal.tell([
     `keeps the sessions of this machine in ${store}`,
@@ -82,10 +68,7 @@ export const uninstall = async (call: Call): Promise<number | void> => {
   const own = found.filter(isEdit).map((edit) => installed.undone(edit))
   const { argv, variables } = commandOf(call, defaultStorePath(env))
   const timer = timerFor(argv, variables, env)
-  const timers = (timer?.files ?? []).flatMap(({ path }): readonly FileEdit[] => {
-    const before = textOf(path)
-    return before === undefined ? [] : [{ program: 'timer', path, before, after: undefined }]
-  })
+  const timers = (timer?.files ?? []).flatMap(({ path }) => editOf('timer', path, undefined) ?? [])
   const edits = [...own, ...timers]
   terminal.tell([
     ...edits.map(editText),
@@ -141,16 +124,10 @@ const laterSeconds = 5
  * The shell command of a hook. It ends at once, successfully, and says nothing: the runs go on in a session of their own,
  * without the hook's input and environment. It does nothing if Node or this command is gone.
  */
-export const hookCommand = (argv: readonly string[], variables: readonly string[]): string => {
+const hookCommand = (argv: readonly string[], variables: readonly string[]): string => {
   const [node = ''] = argv
   const main = argv[argv.indexOf('keep') - 1] ?? ''
   const runs = ['sh', '-c', `"$@"; sleep ${laterSeconds}; exec "$@"`, 'sh']
   const line = [...variables, ...runs, ...argv].map(quotedForShell).join(' ')
   return `[ -x ${quotedForShell(node)} ] && [ -f ${quotedForShell(main)} ] && cd / && { setsid env -i ${line} </dev/null >/dev/null 2>&1 & } ; exit 0 ${hookMark}`
 }
-
-const timerEdits = (timer: Timer | undefined): readonly FileEdit[] =>
-  (timer?.files ?? []).flatMap(({ path, text }) => {
-    const before = textOf(path)
-    return before === text ? [] : [{ program: 'timer', path, before, after: text }]
-  })

@@ -9,10 +9,11 @@ import { homeOf } from '../sources/home.ts'
 import { tellLastResult } from './last-result.ts'
 import { scopeOf, storeOption, withKeysOf, withOpened, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
-import { defaultStorePath, isAddress, openStore, storeName, storeOptionOf } from '../sources/store.ts'
+import { defaultStorePath, fileOfStore, isAddress, openStore, storeName } from '../sources/store.ts'
 import { Misuse, Unreadable, wordOf, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { sizeText } from '../terminal/progress.ts'
-import { countText, oneLine, padEnd, padStart, widestOf } from '../terminal/screen.ts'
+import { countText, oneLine } from '../terminal/screen.ts'
+import { alignRows, columnWidths } from '../terminal/table.ts'
 import { keepSessions, type KeepOptions, type ProgramReport } from './keep-store.ts'
 import { RunFile, runFilePath } from './run-file.ts'
 import type { SendReport } from './send.ts'
@@ -84,10 +85,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     const target = targetOf(call)
     if (values['install'] === true) return (await import('./install.ts')).install(call)
     if (values['uninstall'] === true) return (await import('./install.ts')).uninstall(call)
-    const location = storeOptionOf(values, terminal)
-    const isFile = location === undefined || !isAddress(location)
-    const own = defaultStorePath(terminal.env)
-    const file = location === undefined ? own : isFile ? terminal.path(location) : undefined
+    const file = fileOfStore(values, terminal)
     if (options.isDry && file !== undefined && !existsSync(file)) {
       const run = new RunFile(':memory:')
       run.lock()
@@ -97,7 +95,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     const before = sizeOf(file)
     return withStore(call, { make: !options.isDry }, async (store) => {
       if (file !== undefined && !options.isDry) makePrivate(file, terminal)
-      const runPath = runFilePath(file ?? own)
+      const runPath = runFilePath(file ?? defaultStorePath(terminal.env))
       const run = new RunFile(options.isDry && !existsSync(runPath) ? ':memory:' : runPath)
       try {
         if (!run.lock()) {
@@ -155,7 +153,7 @@ const targetOf = ({ values, terminal }: Call): string | undefined => {
   if (typeof to !== 'string' || to === '') throw new Misuse('--to takes a STORE')
   if (values['dry-run'] === true) throw new Misuse('--dry-run and --to exclude each other: a dry run sends nothing')
   if (!isAddress(to)) {
-    if (terminal.path(to) === terminal.path(storeOptionOf(values, terminal) ?? defaultStorePath(terminal.env)))
+    if (terminal.path(to) === fileOfStore(values, terminal))
       throw new Misuse('--to takes a second store, not the one that keeps the sessions')
     return to
   }
@@ -241,13 +239,11 @@ const printReports = async (
   )
   if (values['json'] === true) await terminal.printJson(shown)
   else {
-    const rows = shown.map((report) => headOf(report))
-    const widths = [0, 1, 2].map((at) => widestOf(rows.map((row) => row[at] ?? '')))
-    for (const [index, report] of shown.entries()) {
-      const [title = '', sessions = '', bytes = '', changes = ''] = rows[index] ?? []
-      const cells = [padEnd(title, widths[0] ?? 0), padStart(sessions, widths[1] ?? 0), padEnd(bytes, widths[2] ?? 0)]
-      await terminal.print([[...cells, changes].join('  ').trimEnd()])
-      await terminal.print(detailsOf(report, options).map((line) => `${' '.repeat((widths[0] ?? 0) + 2)}${line}`))
+    const rows = shown.map(headOf)
+    const [titles = 0] = columnWidths(rows)
+    for (const [index, line] of alignRows(rows, (column) => column === 1).entries()) {
+      const details = detailsOf(shown[index] as ProgramReport, options)
+      await terminal.print([line, ...details.map((detail) => `${' '.repeat(titles + 2)}${detail}`)])
     }
   }
   if (shown.length === 0)

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Call } from '../terminal/command.ts'
 import { countText, oneLine } from '../terminal/screen.ts'
-import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
+import { defaultStorePath, fileOfStore } from '../sources/store.ts'
 
 const dayMs = 86_400_000
 
@@ -14,8 +14,7 @@ export const tellLastResult = async (
   { values, terminal }: Pick<Call, 'values' | 'terminal'>,
   now: number = Date.now(),
 ): Promise<void> => {
-  const location = storeOptionOf(values, terminal)
-  const store = location === undefined || isAddress(location) ? defaultStorePath(terminal.env) : terminal.path(location)
+  const store = fileOfStore(values, terminal) ?? defaultStorePath(terminal.env)
   if (!existsSync(`${store}.keep`)) return
   const { lastResult } = await import('./run-file.ts')
   const last = lastResult(store)

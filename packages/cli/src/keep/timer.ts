@@ -28,18 +28,12 @@ export const timerFor = (
     ? launchd(argv, variables, env)
     : (systemd(argv, variables, env) ?? cron(argv, variables, env))
 
-const run = (
-  env: Terminal['env'],
-  command: string,
-  args: readonly string[],
-  input?: string,
-): ReturnType<typeof programResult> => programResult(command, args, env, input)
-
-const failure = ({ status, stderr, error }: ReturnType<typeof run>): string | undefined =>
+const failure = ({ status, stderr, error }: ReturnType<typeof programResult>): string | undefined =>
   status === 0 ? undefined : (error?.message ?? stderr.trim()) || `exit code ${status}`
 
 const systemd = (argv: readonly string[], variables: readonly string[], env: Terminal['env']): Timer | undefined => {
-  if (platform() !== 'linux' || run(env, 'systemctl', ['--user', 'show-environment']).status !== 0) return undefined
+  if (platform() !== 'linux' || programResult('systemctl', ['--user', 'show-environment'], env).status !== 0)
+    return undefined
   const folder = join(env['XDG_CONFIG_HOME'] || join(homeOf(env), '.config'), 'systemd', 'user')
   const quoted = (text: string): string =>
     `"${text.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
@@ -70,9 +64,9 @@ WantedBy=timers.target
       { path: join(folder, `${label}.timer`), text: timer },
     ],
     start: () =>
-      failure(run(env, 'systemctl', ['--user', 'daemon-reload'])) ??
-      failure(run(env, 'systemctl', ['--user', 'enable', '--now', `${label}.timer`])),
-    stop: () => void run(env, 'systemctl', ['--user', 'disable', '--now', `${label}.timer`]),
+      failure(programResult('systemctl', ['--user', 'daemon-reload'], env)) ??
+      failure(programResult('systemctl', ['--user', 'enable', '--now', `${label}.timer`], env)),
+    stop: () => void programResult('systemctl', ['--user', 'disable', '--now', `${label}.timer`], env),
   }
 }
 
@@ -96,16 +90,16 @@ const launchd = (argv: readonly string[], variables: readonly string[], env: Ter
   return {
     name: 'launchd (untested)',
     files: [{ path, text }],
-    start: () => failure(run(env, 'launchctl', ['load', '-w', path])),
-    stop: () => void run(env, 'launchctl', ['unload', '-w', path]),
+    start: () => failure(programResult('launchctl', ['load', '-w', path], env)),
+    stop: () => void programResult('launchctl', ['unload', '-w', path], env),
   }
 }
 
 const cron = (argv: readonly string[], variables: readonly string[], env: Terminal['env']): Timer | undefined => {
-  const found = run(env, 'crontab', ['-l'])
+  const found = programResult('crontab', ['-l'], env)
   if (found.error !== undefined) return undefined
   const others = (): string => {
-    const { status, stdout } = run(env, 'crontab', ['-l'])
+    const { status, stdout } = programResult('crontab', ['-l'], env)
     const lines = status === 0 ? stdout.split(/(?<=\n)/) : [] // without a table it fails
     return lines.filter((line) => !line.includes(hookMark)).join('')
   }
@@ -114,18 +108,14 @@ const cron = (argv: readonly string[], variables: readonly string[], env: Termin
   return {
     name: 'cron',
     files: [],
-    start: () =>
-      failure(
-        run(
-          env,
-          'crontab',
-          ['-'],
-          `${others()}*/${everyMinutes} * * * * /usr/bin/env ${line} >/dev/null 2>&1 ${hookMark}\n`,
-        ),
-      ),
+    start: () => {
+      const entry = `*/${everyMinutes} * * * * /usr/bin/env ${line} >/dev/null 2>&1 ${hookMark}\n`
+      return failure(programResult('crontab', ['-'], env, `${others()}${entry}`))
+    },
     stop: () => {
       const rest = others()
-      if (run(env, 'crontab', ['-l']).stdout !== rest) run(env, 'crontab', rest === '' ? ['-r'] : ['-'], rest)
+      if (programResult('crontab', ['-l'], env).stdout !== rest)
+        programResult('crontab', rest === '' ? ['-r'] : ['-'], env, rest)
     },
   }
 }

@@ -5,7 +5,8 @@ import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { wholeNumber, wordOf, type Call } from '../terminal/command.ts'
 import { shortIds } from '../sources/short-ids.ts'
-import { fitColumns, isNarrow, oneLine, padEnd, timeWidthFor, widestOf } from '../terminal/screen.ts'
+import { fitColumns, isNarrow, oneLine, timeWidthFor } from '../terminal/screen.ts'
+import { alignRows } from '../terminal/table.ts'
 
 export const listMachine = async ({ values, terminal }: Call): Promise<void> => {
   const limit = wholeNumber('--limit', values['limit'], 20, 0)
@@ -61,17 +62,12 @@ const tableOf = (
   shortOf: (id: string) => string,
   columns: number,
 ): readonly string[] => {
-  const rows = listed.map(({ changed, program, id, project, title, unreadable }) => ({
-    cells: [
-      changed.slice(0, timeWidthFor(columns)).replace('T', ' '),
-      program,
-      shortOf(id),
-      ...(isNarrow(columns) ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
-    ],
-    about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
-  }))
-  const widths = rows[0]?.cells.map((_, at) => widestOf(rows.map(({ cells }) => cells[at] ?? ''))) ?? []
-  return rows.map(({ cells, about }) =>
-    fitColumns([...cells.map((cell, at) => padEnd(cell, widths[at] ?? 0)), about].join('  ').trimEnd(), columns),
-  )
+  const rows = listed.map(({ changed, program, id, project, title, unreadable }) => [
+    changed.slice(0, timeWidthFor(columns)).replace('T', ' '),
+    program,
+    shortOf(id),
+    ...(isNarrow(columns) ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
+    unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
+  ])
+  return alignRows(rows).map((line) => fitColumns(line, columns))
 }

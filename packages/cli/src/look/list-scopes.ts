@@ -1,7 +1,8 @@
 /** `indelible list --scopes`: the scopes of a store, each with its sessions. */
 import { Unreadable, type Call } from '../terminal/command.ts'
 import { valueOrUnreadable, scopeOf, withStore } from '../sources/place.ts'
-import { countText, groupedNumber, oneLine, padStart } from '../terminal/screen.ts'
+import { countText, groupedNumber, oneLine } from '../terminal/screen.ts'
+import { alignRows } from '../terminal/table.ts'
 import { activityOf } from '@indelible/view/internal'
 import { sessionsIn } from '../sources/sessions.ts'
 import type { DamagedEntry } from 'indelible/internal/store'
@@ -21,12 +22,17 @@ export const listScopes = async (call: Call): Promise<void> => {
     }
     if (values['json'] === true) return terminal.printJson(found)
     if (found.length === 0) return terminal.tell(['this store is empty; "indelible import FILE" stores a conversation'])
-    await terminal.print([
-      terminal.paint('dim', 'sessions  last activity     scope'),
-      ...found.map(
-        ({ scope, sessions, activity, damaged }) =>
-          `${padStart(groupedNumber(sessions), 8)}  ${(activity ?? '').slice(0, 16).replace('T', ' ').padEnd(16)}  ${oneLine(scope)}${damaged === undefined ? '' : `  and ${countText(damaged, 'damaged session')}`}`,
-      ),
-    ])
+    const [heading = '', ...lines] = alignRows(
+      [
+        ['sessions', 'last activity   ', 'scope'],
+        ...found.map(({ scope, sessions, activity = '', damaged }) => [
+          groupedNumber(sessions),
+          activity.slice(0, 16).replace('T', ' '),
+          `${oneLine(scope)}${damaged === undefined ? '' : `  and ${countText(damaged, 'damaged session')}`}`,
+        ]),
+      ],
+      (column) => column === 0,
+    )
+    await terminal.print([terminal.paint('dim', heading), ...lines])
   })
 }

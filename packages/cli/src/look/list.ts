@@ -1,12 +1,21 @@
 /** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
 import { tellLastResult } from '../keep/last-result.ts'
-import type { SessionInfo } from 'indelible/session'
+import { isLeft } from 'indelible/internal/json'
+import { readRange, type SessionInfo } from 'indelible/session'
 import type { ListQuery, Store } from 'indelible/store'
 import { compareIds, type DamagedEntry } from 'indelible/internal/store'
 import { Misuse, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '@indelible/view/internal'
+import {
+  activityOf,
+  claudeAgentText,
+  firstWordsOf,
+  hasOwnWords,
+  projectIn,
+  titleOf,
+  tokensOf,
+  workFolderOf,
+} from '@indelible/view/internal'
 import { didYouMean } from '../sources/advice.ts'
-import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, modelsOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
@@ -18,10 +27,10 @@ import {
   padEnd,
   padStart,
   timeWidthFor,
-  widestOf,
   widthOf,
 } from '../terminal/screen.ts'
-import { allSessions, damagedText, noSessionsText, sessionFields, shortIdsIn } from '../sources/sessions.ts'
+import { alignRows, columnWidths, sumOfWidths } from '../terminal/table.ts'
+import { allSessions, damagedText, noSessionsText, sessionFields, shortIdsByScope } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -212,66 +221,57 @@ const printTable = async (
 ): Promise<void> => {
   if (listed.length === 0) return
   const { columns, paint, shows } = terminal
-  const short = new Map<Store, (id: string) => string>()
-  for (const [store, those] of Map.groupBy(listed, ({ store }) => store))
-    short.set(
-      store,
-      await shortIdsIn(
-        store,
-        those.map(({ info }) => info.id),
-        terminal,
-      ),
-    )
-  const ids = listed.map(({ store, info: { id } }) => short.get(store)?.(id) ?? id)
-  const widest = (least: number, most: number, texts: readonly string[]): number =>
-    Math.max(least, Math.min(most, widestOf(texts)))
-  const idWidth = widest(7, 36, ids)
-  const scopeWidth = all
-    ? widest(
-        5,
-        16,
-        listed.map(({ store }) => store.scope),
-      )
-    : 0
+  const sessions = listed.map(({ store, info: { id } }) => ({ store, id }))
+  const shortOf = await shortIdsByScope(sessions, terminal)
   const timeWidth = timeWidthFor(columns)
-  const line = (
-    [time, messages, tokens]: readonly [string, string, string],
-    scope: string,
-    id: string,
-    about: string,
-  ): readonly string[] => {
-    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}${hasTokens ? `  ${padStart(tokens, 11)}` : ''}`
-    const inScope = all ? `  ${padEnd(fitColumns(scope, scopeWidth), scopeWidth)}` : ''
-    const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
+  const row = (time: string, messages: string, tokens: string, scope: string, id: string): readonly string[] => [
+    ...[time.padEnd(timeWidth), messages],
+    ...(hasTokens ? [padStart(tokens, tokensWidth)] : []),
+    ...(all ? [fitColumns(scope, widestScope)] : []),
+    id,
+  ]
+  const rows = [
+    row(isNarrow(columns) ? 'last day' : 'last activity', 'messages', 'tokens', 'scope', 'session'),
+    ...listed.map(({ store, info }, index) => {
+      const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
+      const tokens = tokensOf(info)
+      const tokenText = tokens === undefined ? '?' : groupedNumber(tokens)
+      return row(
+        ...([time, groupedNumber(info.len), tokenText, oneLine(store.scope)] as const),
+        shortOf(sessions[index] as (typeof sessions)[number]),
+      )
+    }),
+  ]
+  const widths = columnWidths(rows)
+  const last = widths.length - 1
+  const padded = widths.with(last, Math.min(widestId, widths[last] ?? 0))
+  const facts = alignRows(rows, (column) => column === 1, padded)
+  const width = sumOfWidths(padded) - 2
+  const withAbout = (index: number, about: string): readonly string[] => {
+    const start = padEnd(facts[index] ?? '', width)
     // On a narrow terminal the description gets its own line.
-    if (shows && columns - widthOf(facts) < 20 && about !== '')
-      return [fitColumns(facts.trimEnd(), columns), fitColumns(`  ${about}`, columns)]
-    return [fitColumns(`${facts}  ${about}`.trimEnd(), columns)]
+    if (shows && columns - widthOf(start) < 20 && about !== '')
+      return [fitColumns(start.trimEnd(), columns), fitColumns(`  ${about}`, columns)]
+    return [fitColumns(`${start}  ${about}`.trimEnd(), columns)]
   }
-  const heading = line(
-    [isNarrow(columns) ? 'last day' : 'last activity', 'messages', 'tokens'],
-    'scope',
-    'session',
-    'about',
-  )
-  await terminal.print(heading.map((text) => paint('dim', text)))
+  await terminal.print(withAbout(0, 'about').map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
-  for (let start = 0; start < listed.length; start += sessionsAtOnce) {
+  for (let from = 0; from < listed.length; from += sessionsAtOnce) {
     const lines = await Promise.all(
-      listed.slice(start, start + sessionsAtOnce).map(async ({ store, info, marks }, index) => {
-        const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
-        const about = `${marksText(marks)}${await aboutOf(store, info)}`
-        const tokens = tokensOf(info)
-        const tokenText = tokens === undefined ? '?' : groupedNumber(tokens)
-        const cells = [time, groupedNumber(info.len), tokenText] as const
-        return line(cells, oneLine(store.scope), ids[start + index] as string, about)
-      }),
+      listed
+        .slice(from, from + sessionsAtOnce)
+        .map(async ({ store, info, marks }, index) =>
+          withAbout(1 + from + index, `${marksText(marks)}${await aboutOf(store, info)}`),
+        ),
     )
-    bar.at(start)
+    bar.at(from)
     await terminal.print(lines.flat())
   }
   bar.end()
 }
+
+/** The widths of tokens, of the longest scope and of the longest id, for which the others leave space. */
+const [tokensWidth, widestScope, widestId] = [11, 16, 36]
 
 /** The most sessions to inspect at the same time: a remote store answers slowly. */
 const sessionsAtOnce = 16
@@ -286,4 +286,15 @@ export const aboutOf = async (store: Store, info: SessionInfo): Promise<string> 
   if (title !== undefined) return `${project}${oneLine(fork === undefined ? title : `${title}, ${fork}`)}`
   if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK, kept as notes'
   return `${project}${fork ?? (await firstWords(store, info))}`
+}
+
+/** The first words of its first messages, on one line. Empty if they can't be read. */
+const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {
+  for (const to of [3, 12]) {
+    const read = len === 0 ? undefined : await readRange(store, id, 0, to)()
+    if (read === undefined || isLeft(read)) return ''
+    const { view } = read.right
+    if (to === 12 || to >= len || hasOwnWords(view)) return oneLine(firstWordsOf(view))
+  }
+  return ''
 }

@@ -22,7 +22,7 @@ import {
   type Terminal,
 } from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
-import { describeSession } from 'indelible/session'
+import { describeSession, type SessionInfo } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
 import {
   allScopesOption,
@@ -36,7 +36,7 @@ import {
 import { countText, fitColumns, groupedNumber, oneLine, padEnd, widestOf, widthOf } from '../terminal/screen.ts'
 import { filterOf, sessionsWhere, whereHelp } from '../sources/list-filter.ts'
 import { machinesOf } from '../sources/machines.ts'
-import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
+import { sessionOrAdvice, sessionsIn, shortIdsByScope } from '../sources/sessions.ts'
 
 export const search: Command = {
   name: 'search',
@@ -109,157 +109,31 @@ its messages were searched, the exit code is 1.`,
         encrypted: new Set(),
       }
       const began = Date.now()
-      if (isQuestion) {
-        await answer(call, scopes, all, query, options, limit, totals)
-        await end(totals, limit, scopes.length, began, call, 'session')
-        return
-      }
-      const print = async (found: readonly Found[]): Promise<void> => {
-        const machines = await machinesOfHits(scopes, found)
-        if (values['json'] === true)
-          await terminal.printJson(
-            found.map((hit) => ({
-              ...(all && { scope: hit.scope }),
-              ...hit.hit,
-              ...present({ machines: machines(hit) }),
-            })),
-          )
-        else await terminal.print(linesOf(found, all, await shortIdsOf(scopes, found, terminal), machines, terminal))
-      }
-      const found: Found[] = []
-      for (const store of scopes)
-        await searchOneStore(store, query, options, limit, call, totals, async (hits) => {
-          const here = hits.map((hit) => ({ scope: store.scope, hit }))
-          if (scopes.length === 1) await print(here)
-          else for (const hit of here) found.push(hit)
-        })
-      if (found.length > limit) totals.more = true
-      await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
-      await end(totals, limit, scopes.length, began, call, 'message')
+      const plan = { query, options, limit, all, totals }
+      if (isQuestion) await searchQuestion(scopes, plan, call)
+      else await searchWords(scopes, plan, call)
+      if (values['json'] === true)
+        await terminal.printJson([
+          ...[...totals.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
+          ...[...totals.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
+        ])
+      if (totals.damaged.size > 0) terminal.tellDamage([damagedText(totals.damaged)])
+      const isSlow = Date.now() - began > slowMs
+      terminal.tell(closingLines(plan, scopes.length, isQuestion ? 'session' : 'message', isSlow, call))
+      if (typeof values['session'] === 'string' && totals.encrypted.size > 0)
+        throw new Unreadable(`${values['session']}: was not searched`)
     })
   },
 }
 
-/** Reports sessions that were not searched, and prints the closing lines. */
-const end = async (
-  totals: SearchTotals,
-  limit: number,
-  scopes: number,
-  began: number,
-  call: Call,
-  what: 'message' | 'session',
-): Promise<void> => {
-  const { values, terminal } = call
-  if (values['json'] === true)
-    await terminal.printJson([
-      ...[...totals.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
-      ...[...totals.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
-    ])
-  await tell(totals, limit, scopes, began, call, what)
-  if (typeof values['session'] === 'string' && totals.encrypted.size > 0)
-    throw new Unreadable(`${values['session']}: was not searched`)
+interface SearchPlan {
+  readonly query: string
+  readonly options: SearchOptions
+  readonly limit: number
+  /** Whether all scopes are searched: then they are named. */
+  readonly all: boolean
+  readonly totals: SearchTotals
 }
-
-type FoundSession = SessionsFound['sessions'][number]
-
-/** Prints the sessions that a question may be about, the best of all scopes first. */
-const answer = async (
-  { values, terminal }: Call,
-  scopes: readonly Store[],
-  all: boolean,
-  question: string,
-  { in: where, retracted, role, since, until }: SearchOptions,
-  limit: number,
-  totals: SearchTotals,
-): Promise<void> => {
-  const found: { readonly store: Store; readonly session: FoundSession }[] = []
-  for (const store of scopes) {
-    const only = values['session']
-    const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
-    const passing = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
-    const filters = present({
-      in: where,
-      retracted,
-      role,
-      since,
-      until,
-      session,
-      sessions: passing && [...passing.keys()],
-    })
-    const result = await terminal.waiting('searching', () =>
-      valueOrUnreadable(searchStore(store, { question, ...filters, limit: Math.min(100, limit) })),
-    )
-    for (const each of result.sessions) found.push({ store, session: each })
-    if (result.more > 0) totals.more = true
-    totals.behind = Math.max(totals.behind, result.behind ?? 0)
-    totals.unread += result.unread ?? 0
-    totals.indexed &&= result.indexed
-    for (const id of result.damaged ?? []) totals.damaged.add(id)
-    for (const id of result.encrypted ?? []) totals.encrypted.add(id)
-  }
-  const best = found.toSorted((a, b) => b.session.score - a.session.score).slice(0, limit)
-  totals.hits = best.length
-  if (best.length < found.length) totals.more = true
-  if (values['json'] === true)
-    return terminal.printJson(best.map(({ store, session }) => ({ ...(all && { scope: store.scope }), ...session })))
-  const lines: string[] = []
-  for (const { store, session } of best) {
-    const info = await valueOrUnreadable(describeSession(store, session.session))
-    const scope = all ? `${oneLine(store.scope)}  ` : ''
-    const more = session.more === 0 ? '' : `  ${groupedNumber(session.more)} more`
-    const id = (await shortIdsIn(store, [session.session], terminal))(session.session)
-    const day = new Date(info.appended).toISOString().slice(0, 10)
-    const machines = machinesOf(info.metadata).map((machine) => `  ${oneLine(machine)}`)
-    lines.push(`${scope}${terminal.paint('cyan', id)}  ${terminal.paint('dim', `${day}${machines.join('')}${more}`)}`)
-    for (const { position, role: speaker, excerpt } of session.passages) {
-      const head = `  ${padEnd(`${position}`, 5)} ${speaker}  `
-      lines.push(
-        `${terminal.paint('dim', head)}${excerptOf(excerpt, Math.max(20, terminal.columns - widthOf(head)), terminal.paint)}`,
-      )
-    }
-  }
-  return terminal.print(lines)
-}
-
-const shortIdsOf = async (
-  scopes: readonly Store[],
-  found: readonly Found[],
-  terminal: Terminal,
-): Promise<(found: Found) => string> => {
-  const short = new Map<string, (id: string) => string>()
-  for (const store of scopes) {
-    const ids = found.filter(({ scope }) => scope === store.scope).map(({ hit }) => hit.session)
-    short.set(store.scope, await shortIdsIn(store, ids, terminal))
-  }
-  return ({ scope, hit: { session } }) => short.get(scope)?.(session) ?? oneLine(session)
-}
-
-/** The machines that the sessions of hits were sent from. */
-const machinesOfHits = async (
-  scopes: readonly Store[],
-  found: readonly Found[],
-): Promise<(found: Found) => readonly string[] | undefined> => {
-  const machines = new Map<string, readonly string[]>()
-  for (const store of scopes)
-    for (const id of new Set(found.flatMap(({ scope, hit }) => (scope === store.scope ? [hit.session] : [])))) {
-      const info = await describeSession(store, id)()
-      const names = isLeft(info) ? [] : machinesOf(info.right.metadata)
-      if (names.length > 0) machines.set(`${store.scope} ${id}`, names)
-    }
-  return ({ scope, hit }) => machines.get(`${scope} ${hit.session}`)
-}
-
-/** The milliseconds after which a search without an index suggests one. */
-const slowMs = 2000
-
-interface Found {
-  readonly scope: string
-  readonly hit: SearchHit
-}
-
-/** The order of hits from different scopes: the same as within each scope. */
-const compareHits = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
-  sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
 
 /** The facts for the closing lines. */
 interface SearchTotals {
@@ -273,42 +147,149 @@ interface SearchTotals {
   readonly encrypted: Set<string>
 }
 
-const tell = async (
-  totals: SearchTotals,
-  limit: number,
-  scopes: number,
-  began: number,
-  call: Call,
-  what: 'message' | 'session',
-): Promise<void> => {
-  const { terminal } = call
+const addTotals = (totals: SearchTotals, page: Partial<SessionsFound> & Pick<SearchPage, 'indexed'>): void => {
+  totals.behind = Math.max(totals.behind, page.behind ?? 0)
+  totals.unread += page.unread ?? 0
+  totals.indexed &&= page.indexed
+  for (const id of page.damaged ?? []) totals.damaged.add(id)
+  for (const id of page.encrypted ?? []) totals.encrypted.add(id)
+}
+
+/** The sessions of a scope that `--session` and `--where` leave; undefined for all. */
+const sessionsOfCall = async (
+  store: Store,
+  { values, terminal }: Call,
+): Promise<{ readonly session?: string; readonly sessions?: ReadonlyMap<string, SessionInfo> }> => {
+  const only = values['session']
+  const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
+  const sessions = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
+  return present({ session, sessions })
+}
+
+/** Prints the sessions that a question may be about, the best of all scopes first. */
+const searchQuestion = async (scopes: readonly Store[], plan: SearchPlan, call: Call): Promise<void> => {
+  const { query: question, limit, all, totals } = plan
+  const { sort: _, ...options } = plan.options
+  const { values, terminal } = call
+  const found: { readonly store: Store; readonly id: string; readonly session: SessionsFound['sessions'][number] }[] =
+    []
+  for (const store of scopes) {
+    const { session, sessions } = await sessionsOfCall(store, call)
+    const filters = present({ session, sessions: sessions && [...sessions.keys()] })
+    const result = await terminal.waiting('searching', () =>
+      valueOrUnreadable(searchStore(store, { question, ...options, ...filters, limit: Math.min(100, limit) })),
+    )
+    for (const each of result.sessions) found.push({ store, id: each.session, session: each })
+    if (result.more > 0) totals.more = true
+    addTotals(totals, result)
+  }
+  const best = found.toSorted((a, b) => b.session.score - a.session.score).slice(0, limit)
+  totals.hits = best.length
+  if (best.length < found.length) totals.more = true
+  if (values['json'] === true)
+    return terminal.printJson(best.map(({ store, session }) => ({ ...(all && { scope: store.scope }), ...session })))
+  const shortOf = await shortIdsByScope(best, terminal)
   const lines: string[] = []
-  if (totals.hits === 0 && !totals.more)
+  for (const hit of best) {
+    const { store, session } = hit
+    const info = await valueOrUnreadable(describeSession(store, session.session))
+    const scope = all ? `${oneLine(store.scope)}  ` : ''
+    const more = session.more === 0 ? '' : `  ${groupedNumber(session.more)} more`
+    const day = new Date(info.appended).toISOString().slice(0, 10)
+    const machines = machinesOf(info.metadata).map((machine) => `  ${oneLine(machine)}`)
+    lines.push(
+      `${scope}${terminal.paint('cyan', shortOf(hit))}  ${terminal.paint('dim', `${day}${machines.join('')}${more}`)}`,
+    )
+    for (const { position, role: speaker, excerpt } of session.passages) {
+      const head = `  ${padEnd(`${position}`, 5)} ${speaker}  `
+      lines.push(
+        `${terminal.paint('dim', head)}${excerptOf(excerpt, Math.max(20, terminal.columns - widthOf(head)), terminal.paint)}`,
+      )
+    }
+  }
+  return terminal.print(lines)
+}
+
+/** A message that was found. */
+interface Found {
+  readonly store: Store
+  readonly id: string
+  readonly hit: SearchHit
+  /** The machines that its session was sent from. */
+  readonly machines: readonly string[]
+}
+
+/** Prints the messages with all of the words: of one scope as they are found, of several the best of all. */
+const searchWords = async (scopes: readonly Store[], plan: SearchPlan, call: Call): Promise<void> => {
+  const { options, limit, all, totals } = plan
+  const { values, terminal } = call
+  const print = async (found: readonly Found[]): Promise<void> => {
+    if (values['json'] === true)
+      await terminal.printJson(
+        found.map(({ store, hit, machines }) => ({
+          ...(all && { scope: store.scope }),
+          ...hit,
+          ...(machines.length > 0 && { machines }),
+        })),
+      )
+    else await terminal.print(linesOf(found, all, await shortIdsByScope(found, terminal), terminal))
+  }
+  const found: Found[] = []
+  for (const store of scopes)
+    await searchScope(store, plan, call, async (hits) => {
+      if (scopes.length === 1) await print(hits)
+      else for (const hit of hits) found.push(hit)
+    })
+  if (found.length > limit) totals.more = true
+  await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
+}
+
+/** The hits of a scope, with the machines of their sessions. */
+const foundIn = async (store: Store, hits: readonly SearchHit[]): Promise<readonly Found[]> => {
+  const machines = new Map<string, readonly string[]>()
+  for (const id of new Set(hits.map(({ session }) => session))) {
+    const info = await describeSession(store, id)()
+    machines.set(id, isLeft(info) ? [] : machinesOf(info.right.metadata))
+  }
+  return hits.map((hit) => ({ store, id: hit.session, hit, machines: machines.get(hit.session) ?? [] }))
+}
+
+/** The milliseconds after which a search without an index suggests one. */
+const slowMs = 2000
+
+/** The order of hits from different scopes: the same as within each scope. */
+const compareHits = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
+  sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
+
+const closingLines = (
+  { limit, totals }: SearchPlan,
+  scopes: number,
+  what: 'message' | 'session',
+  isSlow: boolean,
+  call: Call,
+): readonly string[] => {
+  const { hits, more, behind, unread, encrypted, indexed } = totals
+  const lines: string[] = []
+  if (hits === 0 && !more)
     lines.push(
       `no ${what} in ${scopes === 1 ? 'this scope' : 'these scopes'} has ${what === 'message' ? 'all' : 'any'} of these words`,
     )
-  if (totals.more) lines.push(`there may be more; try --limit ${limit * 10}`)
-  if (totals.behind > 0)
+  if (more) lines.push(`there may be more; try --limit ${limit * 10}`)
+  if (behind > 0)
     lines.push(
-      `${countText(totals.behind, 'row')} of the store ${totals.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
+      `${countText(behind, 'row')} of the store ${behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
-  if (totals.unread > 0)
+  if (unread > 0)
     lines.push(
-      `there is no index, so only the newest messages were read, and ${countText(totals.unread, 'row')} were not: "indelible index" makes them searchable`,
+      `there is no index, so only the newest messages were read, and ${countText(unread, 'row')} were not: "indelible index" makes them searchable`,
     )
-  if (totals.encrypted.size > 0)
+  if (encrypted.size > 0)
     lines.push(
-      `${countText(totals.encrypted.size, 'encrypted session')} ${totals.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(totals.encrypted)}; ${keyAdvice(call, totals.encrypted.size)}`,
+      `${countText(encrypted.size, 'encrypted session')} ${encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(encrypted)}; ${keyAdvice(call, encrypted.size)}`,
     )
-  if (
-    !totals.indexed &&
-    totals.unread === 0 &&
-    keyFileOf(call.values, terminal) === undefined &&
-    Date.now() - began > slowMs
-  )
+  if (!indexed && unread === 0 && keyFileOf(call.values, call.terminal) === undefined && isSlow)
     lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
-  if (totals.damaged.size > 0) terminal.tellDamage([damagedText(totals.damaged)])
-  terminal.tell(lines)
+  return lines
 }
 
 const damagedText = (sessions: ReadonlySet<string>): string =>
@@ -326,19 +307,15 @@ export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'
 export const sessionNames = (ids: ReadonlySet<string>): string =>
   `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
 
-const searchOneStore = async (
+/** Searches a scope page by page, up to the limit. */
+const searchScope = async (
   store: Store,
-  query: string,
-  input: SearchOptions,
-  limit: number,
-  { values, terminal }: Call,
-  totals: SearchTotals,
-  found: (hits: readonly SearchHit[]) => Promise<void>,
+  { query, options, limit, totals }: SearchPlan,
+  call: Call,
+  onFound: (found: readonly Found[]) => Promise<void>,
 ): Promise<void> => {
-  const only = values['session']
-  const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
-  const options = { ...input, ...(session !== undefined && { session }) }
-  const passing = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
+  const { terminal } = call
+  const { session, sessions } = await sessionsOfCall(store, call)
   let [after, hits, read]: [string | undefined, number, number] = [undefined, 0, 0]
   let bar: Progress | undefined
   do {
@@ -346,23 +323,14 @@ const searchOneStore = async (
       totals.more = true
       break
     }
-    const nextPage = (): Promise<SearchPage> =>
-      valueOrUnreadable(
-        searchStore(store, query, {
-          ...options,
-          limit: Math.min(1000, limit - hits),
-          ...(after !== undefined && { after }),
-        }),
-      )
+    const pageOptions = { ...options, limit: Math.min(1000, limit - hits), ...present({ session, after }) }
+    const nextPage = (): Promise<SearchPage> => valueOrUnreadable(searchStore(store, query, pageOptions))
     const page: SearchPage = bar === undefined ? await terminal.waiting('searching', nextPage) : await nextPage()
-    const passed = passing === undefined ? page.hits : page.hits.filter(({ session: id }) => passing.has(id))
+    const passed = sessions === undefined ? page.hits : page.hits.filter((hit) => sessions.has(hit.session))
     hits += passed.length
     totals.hits += passed.length
-    totals.behind = Math.max(totals.behind, page.behind ?? 0)
-    totals.indexed &&= page.indexed
-    for (const id of page.damaged ?? []) totals.damaged.add(id)
-    for (const id of page.encrypted ?? []) totals.encrypted.add(id)
-    await found(passed)
+    addTotals(totals, page)
+    await onFound(await foundIn(store, passed))
     after = page.next
     if (page.read === undefined || after === undefined) continue
     bar ??= terminal.progress('searching without an index', await rowsOf(store, session), 'rows')
@@ -381,15 +349,14 @@ const rowsOf = async (store: Store, session: string | undefined): Promise<number
 const linesOf = (
   found: readonly Found[],
   all: boolean,
-  idIn: (found: Found) => string,
-  machinesOfHit: (found: Found) => readonly string[] | undefined,
+  shortOf: (found: Found) => string,
   { columns, paint, shows }: Terminal,
 ): readonly string[] => {
-  const heads = found.map((group) => {
-    const { position, retracted, role, in: where } = group.hit
-    const scope = all ? `${oneLine(group.scope)}  ` : ''
-    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}${(machinesOfHit(group) ?? []).map((machine) => ` ${oneLine(machine)}`).join('')}`
-    return { place: `${scope}${idIn(group)}:${position}`, beside }
+  const heads = found.map((entry) => {
+    const { position, retracted, role, in: where } = entry.hit
+    const scope = all ? `${oneLine(entry.store.scope)}  ` : ''
+    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}${entry.machines.map((machine) => ` ${oneLine(machine)}`).join('')}`
+    return { place: `${scope}${shortOf(entry)}:${position}`, beside }
   })
   const widest = (name: 'place' | 'beside'): number => widestOf(heads.map((head) => head[name]))
   // A pipe needs no aligned columns, and its reader cuts the lines itself.

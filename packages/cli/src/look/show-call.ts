@@ -47,14 +47,12 @@ import {
   fitMiddle,
   groupedNumber,
   oneLine,
-  padEnd,
-  padStart,
   shellWord,
-  widestOf,
   widthOf,
   wrapHanging,
   wrapText,
 } from '../terminal/screen.ts'
+import { alignRows, columnWidths, sumOfWidths, withRoom } from '../terminal/table.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
@@ -139,19 +137,12 @@ const callTable = (
       ]
     }),
   ]
-  const widths = (cells[0] ?? []).map((_, column) => widestOf(cells.map((row) => row[column] ?? '')))
-  const roomBeside = (): number => columns - widths.reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost and cause come first.
-  for (const name of ['message', 'model', 'output', 'cached', 'input'])
-    if (roomBeside() < leastForCause) {
-      const column = (cells[0] ?? []).indexOf(name)
-      for (const row of [widths, ...cells]) row.splice(column, 1)
-    }
-  const model = (cells[0] ?? []).indexOf('model')
-  const space = roomBeside()
-  return cells.map((row, index) => {
+  const hasRoom = (widths: readonly number[]): boolean => columns - sumOfWidths(widths) >= leastForCause
+  const rows = withRoom(cells, ['message', 'model', 'output', 'cached', 'input'], hasRoom)
+  const space = columns - sumOfWidths(columnWidths(rows))
+  return alignRows(rows, (column) => rows[0]?.[column] !== 'model').map((start, index) => {
     const previous = figures[index - 1]
-    const start = row.map((cell, at) => (at === model ? padEnd : padStart)(cell, widths[at] ?? 0)).join('  ')
     const line = fitColumns(
       `${start}  ${previous === undefined ? 'cache break' : eventText(previous, space)}`.trimEnd(),
       columns,

@@ -30,17 +30,8 @@ import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { leftOutLines } from '../terminal/report.ts'
 import type { Progress } from '../terminal/progress.ts'
-import {
-  countText,
-  fitColumns,
-  fitMiddle,
-  groupedNumber,
-  oneLine,
-  padEnd,
-  padStart,
-  widestOf,
-  wrapHanging,
-} from '../terminal/screen.ts'
+import { countText, fitColumns, fitMiddle, groupedNumber, oneLine, wrapHanging } from '../terminal/screen.ts'
+import { alignRows, columnWidths, sumOfWidths, withRoom } from '../terminal/table.ts'
 import { keyAdvice, sessionNames } from './search.ts'
 import { aboutOf } from './list.ts'
 import { contentCosts } from './content-costs.ts'
@@ -232,19 +223,20 @@ function* accountLines(
   const title = name === undefined ? `spend, ${countText(ids.length, 'session')}` : `spend ${oneLine(nameOf(name))}`
   const cost = `${costOf(total)}, ${countText(total.calls, 'call')}`
   const isPriced = total.dollars > 0
-  const rows = grouped(causes).map(([text, sum, isLost]) => [
-    text,
-    isPriced ? dollarsText(sum.dollars) : '?',
-    isPriced ? share(sum.dollars, total.dollars) : share(sum.input + sum.output, total.input + total.output),
-    groupedNumber(sum.input + sum.output),
-    isLost ? `in ${countText(sum.calls, 'call')}` : '',
-  ])
-  const widths = [0, 1, 2, 3].map((column) => widestOf(rows.map((row) => row[column] ?? '')))
+  const rows = grouped(causes)
+  const lines = alignRows(
+    rows.map(([text, sum]) => [
+      text,
+      isPriced ? dollarsText(sum.dollars) : '?',
+      isPriced ? share(sum.dollars, total.dollars) : share(sum.input + sum.output, total.input + total.output),
+      groupedNumber(sum.input + sum.output),
+    ]),
+    (column) => column > 0,
+  )
   yield fitColumns(paint('bold', `${title}  ${cost}`), Math.max(columns, 20))
-  for (const [index, row] of rows.entries()) {
-    const [text = '', dollars = '', part = '', tokens = '', calls = ''] = row
-    const beside = `${padStart(dollars, widths[1] ?? 0)}  ${padStart(part, widths[2] ?? 0)}  ${padStart(tokens, widths[3] ?? 0)}${index === 0 ? ' tokens' : calls === '' ? '' : ` ${calls}`}`
-    yield fitColumns(` ${padEnd(text, widths[0] ?? 0)}  ${beside}`, columns)
+  for (const [index, [, { calls }, isLost]] of rows.entries()) {
+    const beside = index === 0 ? ' tokens' : isLost ? ` in ${countText(calls, 'call')}` : ''
+    yield fitColumns(` ${lines[index]}${beside}`, columns)
   }
   for (const line of spendingAdvice(spending)) yield* wrapHanging(line, columns, 2)
   const shown =
@@ -296,27 +288,23 @@ const printContent = async (name: string | undefined, call: Call): Promise<void>
   const { costs, isGrowing } = contentCosts(messages, calls)
   if (costs.length === 0) return terminal.tell([`${title}: has no token counts of its calls that belong to messages`])
   if (values['json'] === true) return terminal.printJson(costs)
-  await terminal.print(
-    (function* () {
-      yield `${title}: what each message cost, as input of all calls${isGrowing ? '' : ' (about: the conversation was shortened)'}`
-      const rows = costs
-        .slice(0, mostMessages)
-        .map(({ text, tokens, calls: times, dollars, position }) => [
-          dollars === undefined ? '?' : dollarsText(dollars),
-          `≈ ${groupedNumber(tokens)} × ${groupedNumber(times)}`,
-          `${position === null ? '' : `message ${position}: `}${oneLine(text)}`,
-        ])
-      const widths = [0, 1].map((column) => widestOf(rows.map((row) => row[column] ?? '')))
-      for (const [dollars = '', tokens = '', text = ''] of rows)
-        yield fitColumns(
-          ` ${padStart(dollars, widths[0] ?? 0)}  ${padStart(tokens, widths[1] ?? 0)}  ${text}`,
-          terminal.columns,
-        )
-      const rest = costs.slice(mostMessages)
-      if (rest.length > 0)
-        yield ` ${dollarsText(rest.reduce((sum, { dollars = 0 }) => sum + dollars, 0))}  ${countText(rest.length, 'other message')} (--json)`
-    })(),
-  )
+  const rows = costs
+    .slice(0, mostMessages)
+    .map(({ text, tokens, calls: times, dollars, position }) => [
+      dollars === undefined ? '?' : dollarsText(dollars),
+      `≈ ${groupedNumber(tokens)} × ${groupedNumber(times)}`,
+      `${position === null ? '' : `message ${position}: `}${oneLine(text)}`,
+    ])
+  const rest = costs.slice(mostMessages)
+  await terminal.print([
+    `${title}: what each message cost, as input of all calls${isGrowing ? '' : ' (about: the conversation was shortened)'}`,
+    ...alignRows(rows, (column) => column < 2).map((line) => fitColumns(` ${line}`, terminal.columns)),
+    ...(rest.length === 0
+      ? []
+      : [
+          ` ${dollarsText(rest.reduce((sum, { dollars = 0 }) => sum + dollars, 0))}  ${countText(rest.length, 'other message')} (--json)`,
+        ]),
+  ])
 }
 
 /** The most messages that `--by content` prints. */
@@ -348,7 +336,7 @@ const tableLines = (
 ): readonly string[] => {
   const total = emptySum()
   for (const { sum } of rows) for (const name of Object.keys(total) as (keyof SpendingSum)[]) total[name] += sum[name]
-  const cells = [
+  const all = [
     [...by, 'calls', 'input', 'cached', 'output', 'dollars'],
     ...rows.map(({ keys, sum }) => [
       ...keys.map(
@@ -363,22 +351,18 @@ const tableLines = (
     ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
-  const widths = cells[0]?.map((_, column) => widestOf(cells.map((row) => row[column] ?? ''))) ?? []
-  const spaceBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
-  const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
-  const missing: string[] = []
-  for (const name of ['cached', 'calls', 'output', 'input'])
-    if (spaceBeside() < least) {
-      const column = (cells[0] ?? []).indexOf(name, by.length)
-      for (const row of [widths, ...cells]) row.splice(column, 1)
-      missing.push(name)
-    }
+  const leastOf = (width: number, column: number): number => (column < by.length ? Math.min(width, fewest) : width)
+  const hasRoom = (widths: readonly number[]): boolean => sumOfWidths(widths.map(leastOf)) - 2 <= columns
+  const optional = ['cached', 'calls', 'output', 'input']
+  const cells = withRoom(all, optional, hasRoom)
+  const missing = optional.filter((name) => cells[0]?.includes(name) !== true)
   if (missing.length > 0)
     tell([`no room at ${columns} columns for: ${missing.join(', ')}; a wider terminal or --json has them`])
   // Narrow columns get their full width, the others share the rest. Short ids come first, so that they stay whole.
+  const widths = columnWidths(cells)
   const shown = [...widths]
-  let space = spaceBeside() + 2
+  let space = columns - sumOfWidths(widths.slice(by.length)) + 2
   const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
     (x, y) => Number(by[y] === 'session') - Number(by[x] === 'session') || (widths[x] ?? 0) - (widths[y] ?? 0),
   )
@@ -389,19 +373,14 @@ const tableLines = (
     space -= (shown[column] ?? 0) + 2
   }
   // On a narrow terminal the description gets its own line, as in a list.
-  const width = shown.reduce((sum, width) => sum + width + 2, 0)
   const session = by.indexOf('session')
   const aboutOfRow = (row: SpendingRow | undefined): string => abouts.get(row?.keys[session] ?? '') ?? ''
-  const isBeside = abouts.size > 0 && columns - width >= 20
-  return cells.flatMap((row, index) => {
-    const line = row
-      .map((cell, column) =>
-        column < by.length
-          ? padEnd(fitMiddle(cell, shown[column] ?? 0), shown[column] ?? 0)
-          : padStart(cell, shown[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd()
+  const isBeside = abouts.size > 0 && columns - sumOfWidths(shown) >= 20
+  const fitting = cells.map((row) =>
+    row.map((cell, column) => (column < by.length ? fitMiddle(cell, shown[column] ?? 0) : cell)),
+  )
+  const lines = alignRows(fitting, (column) => column >= by.length, shown)
+  return lines.flatMap((line, index) => {
     if (index === 0) return [paint('dim', fitColumns(isBeside ? `${line}  about` : line, columns))]
     const about = aboutOfRow(rows[index - 1])
     if (isBeside || about === '') return [fitColumns(`${line}  ${about}`.trimEnd(), columns)]

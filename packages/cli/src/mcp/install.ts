@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isObject, ownField, type JsonObject } from 'indelible/internal/json'
-import { hasClaudePlugin } from '../install/claude-plugin.ts'
 import {
   cachedCommandText,
   editOf,
   editText,
+  hasClaudePlugin,
   InstalledEdits,
   isEdit,
   settingsEdit,
@@ -16,7 +16,7 @@ import {
 } from '../install/edits.ts'
 import { folderOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
 import { homeOf } from '../sources/home.ts'
-import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
+import { fileOfStore, isAddress, storeOptionOf } from '../sources/store.ts'
 import { confirm, Misuse, mustConfirm, Unreadable, wordOf, type Call, type Terminal } from '../terminal/command.ts'
 import { ownProgram, programResult } from '../terminal/program.ts'
 import { shellWord } from '../terminal/screen.ts'
@@ -125,19 +125,17 @@ export const installServer = async (call: Call): Promise<void> => {
 
 /** The command of the server, with absolute paths. Throws Misuse for an address with a password. */
 const serverCommand = ({ values, terminal }: Call): readonly string[] => {
-  const location = storeOptionOf(values, terminal)
-  const isServer = location !== undefined && isAddress(location)
-  if (isServer && new URL(location).password !== '')
+  const location = fileOfStore(values, terminal) ?? storeOptionOf(values, terminal) ?? ''
+  if (isAddress(location) && new URL(location).password !== '')
     throw new Misuse(
       'mcp --install stores no password: leave it out of the address, and use PGPASSWORD or a pgpass file',
     )
-  const store = isServer ? location : location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
   const options = ['since', 'scope'].flatMap((name) => {
     const value = values[name]
     return typeof value === 'string' ? [`--${name}`, value] : []
   })
   const all = values['all-projects'] === true ? ['--all-projects'] : []
-  return [...ownProgram(), 'mcp', '--store', store, ...options, ...all]
+  return [...ownProgram(), 'mcp', '--store', location, ...options, ...all]
 }
 
 const changeFile = async (

@@ -6,7 +6,7 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { isObject } from 'indelible/internal/json'
 import type { Store } from 'indelible/store'
 import { scopeOf, unreadableOf, valueOrUnreadable } from '../sources/place.ts'
-import { defaultStorePath, isAddress, openStore, storeOptionOf } from '../sources/store.ts'
+import { fileOfStore, openStore, storeOptionOf } from '../sources/store.ts'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { version } from '../terminal/version.ts'
 import { ReadableSessions, type Bounds } from './readable-sessions.ts'
@@ -115,9 +115,8 @@ class OpenedSource {
   /** Names the file that the store's path leads to now. */
   #fileNow(): string {
     const { values, terminal } = this.#call
-    const location = storeOptionOf(values, terminal)
-    if (location !== undefined && isAddress(location)) return location
-    const path = location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
+    const path = fileOfStore(values, terminal)
+    if (path === undefined) return 'in PostgreSQL'
     const stats = statSync(path, { throwIfNoEntry: false })
     return `${stats?.dev}:${stats?.ino}`
   }

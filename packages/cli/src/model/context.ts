@@ -12,7 +12,17 @@ import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall, pathOf } from '../sources/input.ts'
 import { levelReasons, policies } from '@indelible/view/internal'
 import { storeOption } from '../sources/place.ts'
-import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
+import {
+  countText,
+  fitColumns,
+  groupedNumber,
+  padEnd,
+  padStart,
+  widestOf,
+  widthOf,
+  wrapText,
+} from '../terminal/screen.ts'
+import { alignRows } from '../terminal/table.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
@@ -137,17 +147,14 @@ function* listing(
       isDamaged ? `${source.position} damaged` : sourceText(source),
       isDamaged ? '' : message.role,
       groupedNumber(estimate(message)),
-      gistOf(message),
-    ] as const
+    ]
   })
-  const widest = (column: 0 | 1 | 2, heading: string): number =>
-    rows.reduce((most, row) => Math.max(most, widthOf(row[column])), heading.length)
-  const [from, role, tokens] = [widest(0, 'source'), widest(1, 'role'), widest(2, 'tokens')]
-  const isBelow = columns < from + role + tokens + 6 + 30 // the content gets its own line
-  for (const row of [['source', 'role', 'tokens', 'content'] as const, ...rows]) {
-    const facts = `${padEnd(row[0], from)}  ${padEnd(row[1], role)}  ${padStart(row[2], tokens)}`
-    yield fitColumns(isBelow ? facts : `${facts}  ${row[3]}`, columns)
-    if (isBelow) yield fitColumns(`  ${row[3]}`, columns)
+  const texts = ['content', ...Array.from(context.messages, gistOf)]
+  const lines = alignRows([['source', 'role', 'tokens'], ...rows], (column) => column === 2)
+  const isBelow = columns < widestOf(lines) + 2 + 30 // the content gets its own line
+  for (const [index, facts] of lines.entries()) {
+    yield fitColumns(isBelow ? facts : `${facts}  ${texts[index]}`, columns)
+    if (isBelow) yield fitColumns(`  ${texts[index]}`, columns)
   }
   if (damaged.size === 0) return
   const answered = new Set(pairCalls(view).flatMap(({ answer }) => answer?.result ?? []))

@@ -11,7 +11,6 @@ import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { removeOld } from './retention.ts'
 import { countText } from '../terminal/screen.ts'
 import type { RecorderSummary } from '@indelible/recorder/internal'
-import { sumCauses } from './sum-causes.ts'
 
 /** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {
@@ -243,4 +242,15 @@ const addNumbers = <T extends object>(a: T, b: T): T => {
     typeof value === 'number' ? value + Number(b[name as keyof T]) : value,
   ])
   return Object.fromEntries(entries) as T
+}
+
+/** What the tokens of several recordings were paid for. */
+export const sumCauses = (summaries: readonly Pick<RecorderSummary, 'causes'>[]): RecorderSummary['causes'] => {
+  const sums = new Map<Parameters<RecorderSummary['causes']['get']>[0], { tokens: number; dollars: number }>()
+  for (const { causes } of summaries)
+    for (const [cause, { tokens, dollars }] of causes) {
+      const sum = sums.get(cause)
+      sums.set(cause, { tokens: (sum?.tokens ?? 0) + tokens, dollars: (sum?.dollars ?? 0) + dollars })
+    }
+  return sums
 }

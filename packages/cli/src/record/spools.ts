@@ -10,19 +10,20 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { readKeyFile } from '../sources/key-file.ts'
 import { Recorders } from './recorders.ts'
 import { countText } from '../terminal/screen.ts'
-import { defaultStorePath, storeOptionOf, isAddress, keyFileOf } from '../sources/store.ts'
+import { defaultStorePath, fileOfStore, keyFileOf, storeOptionOf } from '../sources/store.ts'
 
 /**
  * The path that the spools of a store begin with. Those of a database are in the user's data folder, under the
  * database's identity, which each spelling of its address has; undefined if that can't be written.
  */
 export const spoolPathPrefix = async (values: Call['values'], terminal: Terminal): Promise<string | undefined> => {
-  const name = storeOptionOf(values, terminal)
-  const path = defaultStorePath(terminal.env)
+  const file = fileOfStore(values, terminal)
+  const folder = dirname(defaultStorePath(terminal.env))
   try {
-    if (name === undefined || !isAddress(name)) return realpathSync(name === undefined ? path : terminal.path(name))
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    return join(realpathSync(dirname(path)), `postgres-${digestOf(await identityOf(name)).slice(0, 16)}`)
+    if (file !== undefined) return realpathSync(file)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const identity = await identityOf(storeOptionOf(values, terminal) ?? '')
+    return join(realpathSync(folder), `postgres-${digestOf(identity).slice(0, 16)}`)
   } catch {
     return undefined
   }

@@ -2,8 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { FaultError } from 'indelible'
 import { isLeft } from 'indelible/internal/json'
-import { createHistory, omitRanges } from 'indelible/history'
-import { omittedRanges } from 'indelible/history'
+import { createHistory, omitRanges, omittedRanges } from 'indelible/history'
 import { user, type Message, type Sequence } from 'indelible/message'
 import type { Note } from 'indelible/internal/notes'
 import {
@@ -23,7 +22,7 @@ import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
 import { findSessionId, latestSession } from './sessions.ts'
-import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
+import { fileOfStore } from './store.ts'
 import type { DamagedRow } from 'indelible/internal/session'
 
 export interface NamedConversation extends Conversation {
@@ -93,9 +92,8 @@ const ownMessagesOfFork = async (
 export const isFile = (path: string, { values, terminal }: Call): boolean => {
   if (values['store'] !== undefined || values['scope'] !== undefined) return false
   if (path === '-' || isThere(path, terminal)) return true
-  const store = storeOptionOf(values, terminal)
-  const hasStore = store !== undefined && isAddress(store) ? true : existsSync(store ?? defaultStorePath(terminal.env))
-  return !hasStore
+  const store = fileOfStore(values, terminal)
+  return store !== undefined && !existsSync(store)
 }
 
 /** Whether a file or a pipe exists. A folder does not count. */

@@ -145,17 +145,25 @@ export const idsFrom = async (store: Store, name: string): Promise<readonly stri
 }
 
 /**
- * Shortens ids of a store on a terminal; elsewhere they stay whole.
+ * Shortens the ids of sessions on a terminal, each among those of its store; elsewhere they stay whole.
  *
- * Cost    a list of all sessions if an id is long
+ * Cost    a list of all sessions of a store with a long id
  */
-export const shortIdsIn = async (
-  store: Store,
-  ids: readonly string[],
+export const shortIdsByScope = async (
+  sessions: readonly { readonly store: Store; readonly id: string }[],
   terminal: Pick<Terminal, 'shows' | 'columns'>,
-): Promise<(id: string) => string> => {
-  if (!ids.some(isLongOn(terminal))) return oneLine
-  return shortIds([...(await sessionsIn(store)).map(({ id }) => id), ...ids], terminal)
+): Promise<(session: { readonly store: Store; readonly id: string }) => string> => {
+  const short = new Map<Store, (id: string) => string>()
+  for (const [store, own] of Map.groupBy(sessions, (session) => session.store))
+    if (own.some(({ id }) => isLongOn(terminal)(id)))
+      short.set(
+        store,
+        shortIds(
+          [...(await sessionsIn(store)), ...own].map(({ id }) => id),
+          terminal,
+        ),
+      )
+  return ({ store, id }) => short.get(store)?.(id) ?? oneLine(id)
 }
 
 const ambiguousText = (ids: readonly string[], beginning: string): string =>

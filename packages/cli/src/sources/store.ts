@@ -39,15 +39,18 @@ export const storeOptionOf = (values: Call['values'], { env }: Pick<Terminal, 'e
   return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
 }
 
-/** The path of a store file. Throws Misuse with `otherwise` if the store is in PostgreSQL. */
-export const storeFile = (
-  values: Call['values'],
-  terminal: Pick<Terminal, 'env' | 'path'>,
-  otherwise: string,
-): string => {
+/** The path of the store file of a call; undefined if the store is in PostgreSQL. Throws Misuse. */
+export const fileOfStore = (values: Call['values'], terminal: Pick<Terminal, 'env' | 'path'>): string | undefined => {
   const location = storeOptionOf(values, terminal)
-  if (location !== undefined && isAddress(location)) throw new Misuse(otherwise)
-  return location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
+  if (location === undefined) return defaultStorePath(terminal.env)
+  return isAddress(location) ? undefined : terminal.path(location)
+}
+
+/** The same. Throws Misuse with `otherwise` if the store is in PostgreSQL. */
+export const storeFile = (values: Call['values'], terminal: Terminal, otherwise: string): string => {
+  const path = fileOfStore(values, terminal)
+  if (path === undefined) throw new Misuse(otherwise)
+  return path
 }
 
 /** The key file given by the option or by INDELIBLE_KEY_FILE. */

@@ -1,10 +1,9 @@
 /** The version of the command's package. */
-import { readFileSync } from 'node:fs'
-import { packageFile } from './package-file.ts'
+import { existsSync, readFileSync } from 'node:fs'
 
+/** From the nearest package.json: the command runs from its sources, built or bundled. */
 export const version = (): string => {
-  const found = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
-    readonly version: string
-  }
-  return found.version
+  let folder = new URL('../', import.meta.url)
+  while (!existsSync(new URL('package.json', folder))) folder = new URL('../', folder)
+  return (JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { readonly version: string }).version
 }

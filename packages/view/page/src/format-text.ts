@@ -1,20 +1,21 @@
 /** Text as the page shows it: figures, times and sizes. */
-import { countText, durationText } from '../../src/texts/format-text.ts'
+import { countText } from '../../src/texts/format-text.ts'
 
 export {
   atLeast,
   compactNumber,
+  costText,
   countText,
+  dollarsText,
   dotted,
-  durationText,
   groupedNumber,
   oneLine,
   sentence,
   share,
+  spanText,
   tokensText,
   visibleText,
 } from '../../src/texts/format-text.ts'
-export { costText, dollarsText } from '../../src/texts/money.ts'
 
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
@@ -33,14 +34,6 @@ export const agoText = (at: number, now: number = Date.now()): string => {
   if (seconds < 7 * 86_400) return countText(Math.floor(seconds / 86_400), 'day') + ' ago'
   return dayText(at)
 }
-
-/** The milliseconds of a call or a tool, as people say them: 340 ms, 3.2 s, 47 s, 5 min. */
-export const spanText = (milliseconds: number): string =>
-  milliseconds < 1000
-    ? `${Math.round(milliseconds)} ms`
-    : milliseconds < 60_000
-      ? `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 1 : 0)} s`
-      : durationText(milliseconds)
 
 /** A size of bytes, or of characters, which are about as many. */
 export const sizeText = (bytes: number): string =>

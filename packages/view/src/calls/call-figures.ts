@@ -19,7 +19,9 @@ import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAt
 import {
   atLeast,
   compactNumber,
+  costText,
   countText,
+  dollarsText,
   dotted,
   groupedNumber,
   oneLine,
@@ -28,7 +30,6 @@ import {
   tokensText,
 } from '../texts/format-text.ts'
 import type { ViewedSession } from '../protocol.ts'
-import { costText, dollarsText } from '../texts/money.ts'
 
 export interface CallFigures {
   /** Its number among the calls, from 1. */

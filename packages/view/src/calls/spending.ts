@@ -10,10 +10,9 @@ import {
   type UsageCause,
 } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
-import type { SpendingRow, SpendingSum } from '../spending-sum.ts'
+import type { SpendingRow, SpendingSum } from '../protocol.ts'
 import { isLoss } from '../texts/cause-text.ts'
-import { countText } from '../texts/format-text.ts'
-import { dollarsText } from '../texts/money.ts'
+import { countText, dollarsText } from '../texts/format-text.ts'
 
 /** What a sum is of. `content` is not among them: it is of one session. */
 export const spendingFields = ['cause', 'day', 'model', 'session', 'program', 'project'] as const

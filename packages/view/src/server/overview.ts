@@ -131,9 +131,8 @@ const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   const models = new Set(uses.flatMap(({ model }) => (model === '' ? [] : model)))
   return {
     models: models.size > 0 || !isArray(named) ? [...models] : named.filter((model) => typeof model === 'string'),
-    ...spendingOf(uses),
+    ...spendingOf(uses.filter(({ isShared }) => isShared !== true)),
     ...breaksIn(info, notes),
-    ...(info.forkedFrom !== undefined && { own: spendingOf(receipts.filter(({ isShared }) => isShared !== true)) }),
   }
 }
 

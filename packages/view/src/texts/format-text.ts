@@ -1,4 +1,4 @@
-/** Text that is safe to show: it can't move, hide or reverse the text beside it. Figures, times and shares in words. */
+/** Text that is safe to show: it can't move, hide or reverse the text beside it. Figures, times, shares and US dollars in words. */
 
 /* oxlint-disable no-control-regex */
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/
@@ -56,10 +56,11 @@ export const share = (part: number, whole: number): string => {
 /** 46.2K tokens */
 export const tokensText = (count: number): string => `${compactNumber(count)} ${count === 1 ? 'token' : 'tokens'}`
 
-/** A span of milliseconds, as people say it. */
-export const durationText = (milliseconds: number): string => {
+/** The milliseconds of a call or a tool, as people say them: 340 ms, 3.2 s, 47 s, 5 min, 3 hours. */
+export const spanText = (milliseconds: number): string => {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 1 : 0)} s`
   const minutes = Math.round(milliseconds / 60_000)
-  if (minutes < 1) return `${Math.round(milliseconds / 1000)} s`
   return minutes < 120 ? `${minutes} min` : countText(Math.round(minutes / 60), 'hour')
 }
 
@@ -68,3 +69,22 @@ export const dotted = (...facts: readonly (string | readonly string[])[]): strin
 
 /** Before a figure that is known to be too low. */
 export const atLeast = (isTooLow: boolean): string => (isTooLow ? 'at least ' : '')
+
+/** $1.05, $0.265, $0.0020; never fewer than two digits that say something. */
+export const dollarsText = (dollars: number): string => {
+  if (dollars === 0) return '$0.00'
+  if (dollars < 0.0001) return 'less than $0.0001'
+  return `$${dollars < 0.01 ? dollars.toPrecision(2) : dollars.toFixed(dollars < 1 ? 3 : 2)}`
+}
+
+/** What calls cost, of which some may have no known price; empty if nothing was counted. */
+export const costText = (
+  dollars: number | undefined,
+  unpriced: number = 0,
+  isUndercounted = false,
+): readonly string[] =>
+  dollars === undefined
+    ? unpriced > 0
+      ? ['price unknown']
+      : []
+    : [`${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`]

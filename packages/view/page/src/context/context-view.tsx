@@ -8,7 +8,7 @@ import { levelReasons } from '../../../src/texts/level-reason.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { Button, Choice, Numbers } from '../elements/controls.tsx'
-import { besideIn, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
+import { besideIn, BesideChoice, BesideMessages, Columns, Places, Recorded } from './message-columns.tsx'
 import { CallBars } from '../session/call-bars.tsx'
 import { isFirstOwn, sumsOf } from '../../../src/calls/call-figures.ts'
 import { figuresIn } from '../data/call-figures.ts'
@@ -133,14 +133,14 @@ const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
   }
   const { join } = record // another one once rows are found to be damaged, whose text no context may show
   const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
-  const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key, join])
+  const { value: found, fault } = useLoaded(async () => ({ context: await contextAt(index) }), [key, join])
   const forkedFrom = isFirstOwn(record, call.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
   const isCompared = besideIn(record) === 'call' && before !== undefined
   const { value: earlier } = useLoaded(
-    async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
+    async () => (isCompared ? { context: await contextAt(index - 1) } : undefined),
     [key, isCompared, join],
   )
-  const isFound = found?.of === key
+  const isFound = found !== undefined
   const epoch = useLoaded(
     async (gone) => {
       if (own === undefined || !isFound) return undefined
@@ -149,8 +149,7 @@ const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
     },
     [key, isFound],
   )
-  const context = isFound ? found.context : undefined
-  const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
+  const context = found?.context
   const goToCall = (next: number): void => {
     if (calls.length > 0) showCall(record, Math.min(calls.length - 1, Math.max(0, next)))
   }
@@ -263,7 +262,7 @@ const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
           record={record}
           call={call}
           context={context}
-          earlier={typeof earlierContext === 'object' ? earlierContext : undefined}
+          earlier={typeof earlier?.context === 'object' ? earlier.context : undefined}
           epochFrom={epoch.value}
           policy={own}
           beforeName={forkedFrom === undefined ? 'the previous call' : 'the last shared call'}
@@ -277,7 +276,7 @@ const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
               may be another one of that session.
             </p>
           ) : null}
-          {isCompared && earlier?.of === key && typeof earlier.context !== 'object' ? (
+          {earlier !== undefined && typeof earlier.context !== 'object' ? (
             <p class="chosen" role="status">
               The messages of the previous call are not known.
             </p>
@@ -319,8 +318,7 @@ const ShownMessages = ({
   children,
 }: ShownMessagesProps): VNode => {
   const { derived, messages, prefix } = context
-  const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
-  const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
+  const { value: { tokens, cached } = { tokens: undefined, cached: 0 } } = useLoaded(() => context.sums(), [context])
   const { value: ends } = useLoaded(() => workerOf(record).ask('ends', call.len, {}), [record, call.len])
   const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
@@ -538,7 +536,7 @@ const SentMessages = ({
   reason,
 }: SentMessagesProps): VNode => {
   const original = useSignal(false)
-  const [from, to] = rangeOf(source)
+  const { from, to } = rangeOf(source)
   const why = from === undefined ? 'not in the record' : reason(from)
   const changed = source.type === 'representation' || source.type === 'summary'
   const loss = source.type === 'clone' ? lossOf(record.entries[source.position]) : undefined
@@ -547,15 +545,7 @@ const SentMessages = ({
       <header>
         <span class="role">{message.role}</span>
         <span>
-          {loss ?? levelWords(source)}
-          {from === undefined ? null : (
-            <>
-              {' '}
-              <a class="anchor" href={hrefOf({ view: 'session', id: record.id, at: from })}>
-                {to === undefined || to - from === 1 ? from : `${from}–${to - 1}`}
-              </a>
-            </>
-          )}
+          {loss ?? levelWords(source)} {from === undefined ? null : <Places id={record.id} from={from} to={to} />}
         </span>
         {loss === undefined ? <span>{countText(tokens, 'token')}</span> : null}
       </header>
@@ -569,11 +559,9 @@ const SentMessages = ({
         {changed && from !== undefined ? (
           <>
             <Button class="more" aria-expanded={original.value} onClick={() => (original.value = !original.value)}>
-              {original.value
-                ? 'Hide the recorded messages'
-                : `Show ${countText((to ?? from + 1) - from, 'recorded message')}`}
+              {original.value ? 'Hide the recorded messages' : `Show ${countText(to - from, 'recorded message')}`}
             </Button>
-            {original.value ? <Recorded record={record} from={from} to={to ?? from + 1} /> : null}
+            {original.value ? <Recorded record={record} from={from} to={to} /> : null}
           </>
         ) : null}
       </div>
@@ -586,11 +574,11 @@ const SentMessages = ({
   )
 }
 
-const rangeOf = (source: ContextMessage['source']): readonly [from: number | undefined, to: number | undefined] => {
-  const { from, to } =
-    source.type === 'synthetic' ? { from: source.position, to: undefined } : (recordedRange(source) ?? {})
-  return [from, to]
-}
+/** The messages that one stands for, or after which it was added. */
+const rangeOf = (source: ContextMessage['source']): { readonly from?: number; readonly to: number } =>
+  (source.type === 'synthetic' ? { from: source.position, to: source.position + 1 } : recordedRange(source)) ?? {
+    to: 0,
+  }
 
 const lossWords = {
   erased: 'its text was erased since',

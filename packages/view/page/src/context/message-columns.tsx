@@ -210,7 +210,16 @@ const Cell = ({ name, beside: link, children }: CellProps): VNode => (
   </div>
 )
 
-const Places = ({ id, from, to }: { readonly id: string; readonly from: number; readonly to: number }): VNode => (
+/** A link to messages of a session. */
+export const Places = ({
+  id,
+  from,
+  to,
+}: {
+  readonly id: string
+  readonly from: number
+  readonly to: number
+}): VNode => (
   <a class="anchor" href={hrefOf({ view: 'session', id, at: from })}>
     {to - from === 1 ? from : `${from}–${to - 1}`}
   </a>

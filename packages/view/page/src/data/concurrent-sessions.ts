@@ -48,7 +48,7 @@ export const sessionsBeside = async (record: SessionRecord, gone: AbortSignal): 
   const overviews = await source.overviews(found.map((session) => session.id))
   return found.map((session) => {
     const overview = overviews.find((other) => other.id === session.id)
-    const { input = 0, dollars, unpriced, undercounted } = overview?.own ?? overview ?? {}
+    const { input = 0, dollars, unpriced, undercounted } = overview ?? {}
     return {
       id: session.id,
       // A fork has the title of the session that it was forked from: its own first words say more.

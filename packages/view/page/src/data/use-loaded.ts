@@ -11,20 +11,17 @@ export interface LoadState<T> {
   readonly fault?: string | undefined
 }
 
-/** Load it when the view opens, and when one of the inputs changes. */
+/** Load it when the view opens, and when one of the inputs changes. What other inputs had is not answered. */
 export const useLoaded = <T>(load: (gone: AbortSignal) => Promise<T>, inputs: readonly unknown[]): LoadState<T> => {
-  const [state, setState] = useState<LoadState<T>>({})
+  const [state, setState] = useState<LoadState<T> & { readonly of?: readonly unknown[] }>({})
   useEffect(() => {
     const gone = new AbortController()
-    const fail = (cause: unknown): void => void (gone.signal.aborted || setState({ fault: reasonOf(cause) }))
-    setState({})
-    retryUntilAnswered(() => load(gone.signal), gone.signal, fail).then(
-      (value) => gone.signal.aborted || setState({ value }),
-      fail,
-    )
+    const set = (loaded: LoadState<T>): void => void (gone.signal.aborted || setState({ ...loaded, of: inputs }))
+    const fail = (cause: unknown): void => set({ fault: reasonOf(cause) })
+    retryUntilAnswered(() => load(gone.signal), gone.signal, fail).then((value) => set({ value }), fail)
     return () => gone.abort()
   }, inputs)
-  return state
+  return state.of?.every((input, index) => Object.is(input, inputs[index])) === true ? state : {}
 }
 
 /** Milliseconds until the list is compared with the store again. */

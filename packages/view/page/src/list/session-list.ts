@@ -127,7 +127,7 @@ export const factsOf: (session: ViewedSession) => ListFacts = memoizeByKey((sess
 
 /** The tokens of its own calls; of an encrypted session as its overview has them. */
 export const tokensOf = (session: ViewedSession, overview: Overview | undefined): number => {
-  const { input, output } = overview?.own ?? overview ?? { input: 0, output: 0 }
+  const { input, output } = overview ?? { input: 0, output: 0 }
   return factsOf(session).tokens ?? input + output
 }
 
@@ -141,13 +141,12 @@ export const inOrder = (
 ): readonly ViewedSession[] => {
   const { compare } = new Intl.Collator()
   if (order === 'title') return sessions.toSorted((a, b) => compare(factsOf(a).title, factsOf(b).title))
-  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
   const values: { readonly [order in Exclude<Order, 'title'>]: (session: ViewedSession) => number } = {
     appended: (session) => factsOf(session).activity,
     created: ({ created }) => created,
     messages: ({ len }) => len,
     tokens: (session) => tokensOf(session, known.get(session.id)),
-    money: (session) => spent(session)?.dollars ?? -1,
+    money: ({ id }) => known.get(id)?.dollars ?? -1,
   }
   const value = values[order]
   return sessions
@@ -174,7 +173,7 @@ export const matches = (
 ): boolean => {
   const { text, activity } = factsOf(session)
   if (activity < oldest || (host !== '' && !hostsOf(session).includes(host))) return false
-  if (cost > 0 && ((overview?.own ?? overview)?.dollars ?? 0) < cost) return false
+  if (cost > 0 && (overview?.dollars ?? 0) < cost) return false
   if (model !== '' && !modelsOf(session, overview).includes(model)) return false
   const more = overview === undefined ? '' : overviewText(overview)
   return words

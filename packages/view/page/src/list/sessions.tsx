@@ -474,8 +474,7 @@ const SessionRow = ({ row: { session, depth }, overview, created, isAlike, proje
 
 const rowFacts = (session: ViewedSession, overview: Overview | undefined, project: string): string => {
   const { len, forkedFrom } = session
-  const { models = [], own, breaks } = overview ?? {}
-  const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
+  const { models = [], dollars, unpriced, undercounted, breaks } = overview ?? {}
   const tokens = tokensOf(session, overview)
   return dotted(
     project === '' ? [] : oneLine(project, 32),

@@ -1,6 +1,6 @@
 /** Sums by day and cause as bars: a bar for each day from the first to the last, with a band for each kind of cause. */
 import type { UsageCause } from 'indelible/internal/usage'
-import type { SpendingRow, SpendingSum } from '../../../src/spending-sum.ts'
+import type { SpendingRow, SpendingSum } from '../../../src/protocol.ts'
 
 /** Causes that have one colour. */
 interface Band {

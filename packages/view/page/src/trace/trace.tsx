@@ -137,7 +137,7 @@ interface AgentLineProps {
 
 const AgentLine = ({ agent, depth, scale, isOpen, toggle, overview }: AgentLineProps): VNode => {
   const { id, title, started, ended, tools, unreadable } = agent
-  const { models = [], input = 0, output = 0, dollars, unpriced, undercounted } = { ...overview, ...overview?.own }
+  const { models = [], input = 0, output = 0, dollars, unpriced, undercounted } = overview ?? {}
   const facts = dotted(
     unreadable !== undefined ? sentence(unreadable) : countText(tools.length, 'tool call'),
     models.map((model) => oneLine(model, 32)),
