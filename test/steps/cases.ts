@@ -380,7 +380,7 @@ export function* cases(): Generator<readonly [string, Prepare]> {
         return () => {
           const joined = make()
           for (const event of given) joined.take(event as never)
-          void (joined.body ?? joined.response)
+          void joined.body
         }
       },
     ]

@@ -6,7 +6,7 @@ import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
 import { streamEvent, type StreamEvent } from './stream-lines.ts'
-import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
+import { errorIn, type Api, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it was received. */
 export interface RecordedAnswer {
@@ -52,7 +52,10 @@ export class AnswerReader {
   /** The complete events, if they are wanted. */
   readonly #events: StreamEvent[] | undefined
   #isOver = false
-  readonly #state: StreamState
+  readonly #joined: ReturnType<Api['join']>
+  /** The error that the stream reports. Clients stop there, too. */
+  #error: string | undefined
+  #hasMark = false
   /** Of a stream, its beginning. */
   #text = ''
   #length = 0
@@ -75,7 +78,7 @@ export class AnswerReader {
     this.#isError = isError
     this.#events = wantsEvents && !isError ? [] : undefined
     this.#streams = !isError && (contentType?.includes('event-stream') ?? false)
-    this.#state = api.stream()
+    this.#joined = api.join()
   }
 
   take(bytes: Uint8Array): void {
@@ -105,40 +108,52 @@ export class AnswerReader {
       if (!this.#streams) this.#parser.feed(text)
       this.#isOver = true // a client does not read an event that is not complete, so it is not kept
       this.#parser.feed('\n\n')
-      const { wire } = this.#state
-      const isStream = !this.#isError && (wire !== undefined || this.#errorEvent !== undefined)
-      return this.#answered(wire, this.#state, after, isStream ? wire : text, isStream)
+      const { body } = this.#joined
+      const isStream = !this.#isError && (body !== undefined || this.#errorEvent !== undefined)
+      return this.#answered(body, this.#hasEnded, this.#error, after, isStream ? body : text, isStream)
     }
     const body = bodyIn(text)
     if (this.#api.chunks !== true) {
       const wire = isObject(body) ? (body as Wire) : undefined
-      return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
+      return this.#answered(wire, wire !== undefined, errorIn(wire), after, body)
     }
     // A single chunk, or a list of them that may be incomplete.
     const isList = text.trimStart().startsWith('[')
     for (const chunk of isList ? objectsOf(text) : [text]) this.#event(chunk)
-    const { wire, ended, error } = this.#state
-    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after, body)
+    const wire = this.#joined.body
+    return this.#answered(wire, isList ? this.#hasEnded : wire !== undefined, this.#error, after, body)
   }
 
   #event(data: string): void {
-    if (this.#state.error !== undefined) return // clients stop at an error, too
-    if (data === '[DONE]') return this.#state.done?.()
+    if (this.#error !== undefined) return
+    if (data === '[DONE]') return void (this.#hasMark = true)
     const parsed = parseJson(data)
     if (isLeft(parsed) || !isObject(parsed.right)) return
-    this.#state.take(parsed.right as Wire)
-    const again = this.#state.error === undefined ? parsed : parseJson(data) // the state changes what it takes
-    if (this.#state.error !== undefined && !isLeft(again)) this.#errorEvent = again.right as Wire
+    const { eventIn, errorOf } = this.#api
+    const event = eventIn === undefined ? (parsed.right as Wire) : eventIn(parsed.right as Wire)
+    this.#error = errorOf(event)
+    if (this.#error !== undefined) this.#errorEvent = structuredClone(parsed.right)
+    this.#joined.take(event)
+  }
+
+  /** Whether the stream came whole. */
+  get #hasEnded(): boolean {
+    const { ended, body } = this.#joined
+    return (
+      ended ??
+      ((body !== undefined && this.#api.stop(body) !== undefined) || (this.#hasMark && this.#api.endsWithMark === true))
+    )
   }
 
   #answered(
     wire: Wire | undefined,
-    state: Pick<StreamState, 'ended' | 'error'>,
+    ended: boolean,
+    reported: string | undefined,
     after: readonly Message[],
     body: unknown,
     isStream = false,
   ): RecordedAnswer {
-    const { ended, error = this.#unread } = state
+    const error = reported ?? this.#unread
     const decoded = wire && this.#api.messages(wire, after)
     const messages =
       wire === undefined || decoded === undefined

@@ -26,7 +26,7 @@ export class JoinedResponse {
   }
 
   /** The response so far; undefined before the first chunk. */
-  get response(): Fields | undefined {
+  get body(): Fields | undefined {
     if (!this.#seen) return undefined
     const candidates = [...this.#candidates.values()].map((candidate) => candidate.whole)
     return {
@@ -52,7 +52,7 @@ export class JoinedResponse {
 export const joinResponses = (chunks: Iterable<object>): { readonly [field: string]: unknown } => {
   const joined = new JoinedResponse()
   for (const chunk of chunks as Iterable<unknown>) joined.take(isObject(chunk) ? plainOf(chunk) : chunk)
-  return joined.response ?? {}
+  return joined.body ?? {}
 }
 
 /** Converts a chunk to plain JSON: the client's chunks are class instances with HTTP headers. */

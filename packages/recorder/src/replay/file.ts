@@ -145,10 +145,11 @@ const answerMessages = ({ request, reply }: FileCall): readonly Message[] => {
 /** The body of a reply; of a stream, the body that its events make together. */
 const bodyOf = (api: RecordedApi, { stream, body }: FileReply): Json | undefined => {
   if (stream === undefined) return body
-  const state = (apiNamed(api) as Api).stream()
-  // A state changes the events that it takes.
-  for (const { data } of eventsOfLines(stream)) if (typeof data !== 'string') state.take(structuredClone(data) as Wire)
-  return state.wire as Json | undefined
+  const { eventIn = (event: Wire) => event, join } = apiNamed(api) as Api
+  const joined = join()
+  for (const { data } of eventsOfLines(stream))
+    if (typeof data !== 'string') joined.take(eventIn(structuredClone(data) as Wire)) // it changes its events
+  return joined.body as Json | undefined
 }
 
 const apiNamed = (name: unknown): Api | undefined => apis.find((api) => api.name === name)
