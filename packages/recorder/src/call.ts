@@ -257,10 +257,7 @@ export class Calls {
         ...fields,
       }
       // Indexed before the append, so that a kill leaves no messages that can't be found.
-      await this.#conversations.index(conversation, conversation.len, messages)
-      if (messages[0] !== undefined) await this.#conversations.indexAnswer(conversation, messages[0])
-      for (const id of messages.length > 0 ? responses : [])
-        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
+      await this.#conversations.indexAnswer(conversation, messages, responses)
       const note = conversation.session.notes().length
       onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt, [...stored.values()])

@@ -408,18 +408,32 @@ export class Conversations {
    * anyway, and messages that a kill left unindexed would be recorded again.
    */
   async index(conversation: Conversation, from: number, messages: readonly Message[]): Promise<void> {
-    const session = conversation.session.id
-    const marks = marksUpTo(from + messages.length).filter((len) => len > from)
-    if (marks.length === 0) return
-    const chain = chainOf(messages, conversation.chainAt(from))
-    await this.#add(
-      session,
-      marks.map((len) => [`m:${chain[len - from] as string}`, { session, len }]),
-    )
+    await this.#add(conversation.session.id, keysOfMessages(conversation, from, messages))
+  }
+
+  /**
+   * Index an answer that is about to be appended: by its messages, by the message before it, and by the names under which
+   * its provider continues it.
+   */
+  async indexAnswer(
+    conversation: Conversation,
+    answer: readonly Message[],
+    responses: readonly string[],
+  ): Promise<void> {
+    const { session, len } = conversation
+    const [first] = answer
+    if (first === undefined) return
+    await this.#add(session.id, [
+      ...keysOfMessages(conversation, len, answer),
+      ...(len === 0
+        ? []
+        : [placeOf(exchangeKey(conversation.identityAt(len - 1), identityOf(first)), session.id, len + 1)]),
+      ...responses.map((id) => placeOf(`r:${id}`, session.id, len + answer.length)),
+    ])
   }
 
   /** Index a session. An unreadable index is skipped. */
-  async #add(session: string, keys: Parameters<Places['add']>[0]): Promise<void> {
+  async #add(session: string, keys: readonly KeyedPlace[]): Promise<void> {
     const added = await this.#places.add(keys)
     if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
@@ -476,14 +490,8 @@ export class Conversations {
     }
     const session = await createSession(this.#store, { id, metadata })()
     if (isLeft(session)) return session
-    await this.#indexClient(id, request.client)
+    if (request.client !== undefined) await this.#add(id, [placeOf(`c:${request.client}`, id, 0)])
     return right(this.#keep(new Conversation(session.right, request.client)))
-  }
-
-  /** Index a session by its client's name for the conversation. */
-  async #indexClient(session: string, client: string | undefined): Promise<void> {
-    if (client === undefined) return
-    await this.#add(session, [[`c:${client}`, { session, len: 0 }]])
   }
 
   /** The session with this id, created if missing; undefined if it has ended or can't be read. */
@@ -513,31 +521,18 @@ export class Conversations {
     }
     const found = await openConversation(this.#store, to)
     if (isLeft(found)) throw problem('open', to, found.left)
-    await this.#indexClient(to, client)
     const conversation = found.right
     if (conversation.chainAt(len) !== from.chainAt(len)) {
       const adopted = await conversation.adopt(this.#store, from)
       if (isLeft(adopted)) throw problem('append to', to, adopted.left)
     }
     this.#keep(conversation)
-    const mark = marksUpTo(len).at(-1)
-    if (mark !== undefined)
-      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // searches start there
+    const mark = marksUpTo(len).at(-1) // searches start there
+    await this.#add(to, [
+      ...(client === undefined ? [] : [placeOf(`c:${client}`, to, 0)]),
+      ...(mark === undefined ? [] : [placeOf(`m:${conversation.chainAt(mark) as string}`, to, mark)]),
+    ])
     return conversation
-  }
-
-  /** Index a conversation by an answer that is about to be appended, and the message before it. */
-  async indexAnswer(conversation: Conversation, answer: Message): Promise<void> {
-    const { session, len } = conversation
-    if (len > 0)
-      await this.#add(session.id, [
-        [exchangeKey(conversation.identityAt(len - 1), identityOf(answer)), { session: session.id, len: len + 1 }],
-      ])
-  }
-
-  /** Index a conversation by the answer that ends at `len`. */
-  async indexResponse(id: string, session: string, len: number): Promise<void> {
-    await this.#add(session, [[`r:${id}`, { session, len }]])
   }
 
   /** Whether a conversation is indexed under a response. */
@@ -562,6 +557,21 @@ export class Conversations {
   forget(id: string): void {
     this.#open.delete(id)
   }
+}
+
+type KeyedPlace = Parameters<Places['add']>[0][number]
+
+const placeOf = (key: PlaceKey, session: string, len: number): KeyedPlace => [key, { session, len }]
+
+/** The marks of a conversation that messages from an index on bring it to. */
+const keysOfMessages = (
+  conversation: Conversation,
+  from: number,
+  messages: readonly Message[],
+): readonly KeyedPlace[] => {
+  const marks = marksUpTo(from + messages.length).filter((len) => len > from)
+  const chain = marks.length === 0 ? [] : chainOf(messages, conversation.chainAt(from))
+  return marks.map((len) => placeOf(`m:${chain[len - from] as string}`, conversation.session.id, len))
 }
 
 const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([

@@ -47,24 +47,16 @@ interface Bucket {
 
 type Entry = Place & { readonly digest: string }
 
-/** Places to be written to a log together, when the write before them is done. */
-interface Waiting {
-  readonly entries: Entry[]
-  readonly done: Promise<Either<StoreFault, void>>
-}
-
 /**
  * The index of a store. Entries may be outdated, so callers verify them against the session. Digests are keyed
  * with a secret of the scope, encrypted if the store has keys: without it nobody can confirm a guessed text.
+ * A recorder adds places one after the other; other processes may add at the same time.
  */
 export class Places {
   readonly #base: Store
   #own: Store | undefined
   /** The buckets read last, up to a number of places. Others are read again. */
   readonly #buckets = new Map<string, Bucket>()
-  /** The last write of each log. */
-  readonly #writes = new Map<string, Promise<unknown>>()
-  readonly #waiting = new Map<string, Waiting>()
   #secret: string | undefined
 
   constructor(store: Store) {
@@ -90,7 +82,7 @@ export class Places {
     )
   }
 
-  /** Add places. Cost: one update for each log, in parallel; calls at the same time share them. */
+  /** Add places. Cost: one update for each log, in parallel. */
   async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
     if (keys.length === 0) return right(undefined)
     const secret = await this.#secretOf()
@@ -118,22 +110,7 @@ export class Places {
     return isLeft(made) && made.left._tag !== 'LogExists' ? made : this.#secretOf()
   }
 
-  /** Writes one after the other, so that calls at the same time don't conflict. */
-  #write(name: string, entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
-    const joined = this.#waiting.get(name)
-    joined?.entries.push(...entries)
-    if (joined !== undefined) return joined.done
-    const all = [...entries]
-    const done = Promise.allSettled([this.#writes.get(name)]).then(() => {
-      this.#waiting.delete(name)
-      return this.#writeNow(name, all)
-    })
-    this.#waiting.set(name, { entries: all, done })
-    this.#writes.set(name, done)
-    return done
-  }
-
-  async #writeNow(name: string, entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
+  async #write(name: string, entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
     for (let attempt = 1; ; attempt++) {
       const read = await this.#read(name)
       if (isLeft(read)) return read
