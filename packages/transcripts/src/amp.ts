@@ -15,13 +15,13 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf, oneOrList } from './conversation-of-value.ts'
+import { conversation, oneOrList } from './conversation-of-value.ts'
 import { pickFields } from './other-fields.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { blockReader } from './blocks.ts'
 import { resultMessage, textPart } from './entry-lines.ts'
-import { objectIn, OriginDraft, textIn } from './origin.ts'
+import { isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const isThread = (value: unknown): value is JsonObject =>
@@ -57,7 +57,7 @@ const thread = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'id')
   origin.title = textIn(value, 'title')
-  origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
+  origin.time(isoOf(value['created']))
   origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
   return conversation(amp, origin, ['messages'], value['messages'] as readonly Json[], ampMessages)
 }

@@ -4,7 +4,7 @@ import type { Usage } from 'indelible/internal/notes'
 import { answerCounts, usageOf } from './call-counts.ts'
 import type { Counted } from './format-facts.ts'
 import { formats } from './formats.ts'
-import { isUndercounted } from './undercount.ts'
+import { isUndercounted } from './origin.ts'
 
 export interface CallUsage {
   /** The model, with the way of serving it where that changes its price, as `gpt-5 (batch)`. */

@@ -5,10 +5,10 @@
  */
 import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf, oneOrList } from './conversation-of-value.ts'
+import { conversation, oneOrList } from './conversation-of-value.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { textPart } from './entry-lines.ts'
-import { objectIn, OriginDraft, textIn } from './origin.ts'
+import { isoOf, millisecondsOf, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const isChat = (value: unknown): value is JsonObject =>
@@ -25,7 +25,7 @@ const chat = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'conversation_id') ?? textIn(value, 'id')
   origin.title = textIn(value, 'title')
-  origin.time(isoOf(value['create_time']))
+  origin.time(isoOf(millisecondsOf(value['create_time'])))
   origin.metadata = fieldsBeside(value, ['mapping', 'title', 'conversation_id', 'id']) ?? {}
   const mapping = objectIn(value, 'mapping')
   // Nodes name each other in both directions.
@@ -58,7 +58,7 @@ const chatGptMessages = (message: JsonObject): readonly Message[] => {
   const content = objectIn(message, 'content')
   const role = textIn(objectIn(message, 'author'), 'role')
   const parts = chatGptParts(content)
-  const time = isoOf(message['create_time'])
+  const time = isoOf(millisecondsOf(message['create_time']))
   const beside = {
     ...fieldsBeside(message, ['content', 'id']),
     ...(time !== undefined && { timestamp: time }),

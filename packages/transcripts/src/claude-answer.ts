@@ -1,6 +1,6 @@
-/** An answer of Claude Code, which streaming split into several lines. */
+/** An answer of Claude Code, which streaming split into several lines, in its session files and in its output. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, type JsonObject, Unexpected } from 'indelible/internal/json'
+import { isLeft, isObject, type JsonObject, Unexpected } from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { codecFaultText } from 'indelible/internal/codecs'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
@@ -16,11 +16,17 @@ export interface Piece {
 }
 
 /** The answer that its lines form: the blocks of all, and the last line's value of every other field. */
-export const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
+export const answer = (pieces: readonly Pick<Piece, 'message'>[]): Either<TranscriptFault, Decoded> => {
   const content = pieces.flatMap(({ message }) =>
     typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
   )
   return decodeResponse({ ...pieces.at(-1)?.message, content })
+}
+
+/** Check that a line can be read by itself. Throws Unexpected. */
+export const checkPiece = (piece: Piece): void => {
+  const decoded = answer([piece])
+  if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
 }
 
 /** The call behind the answer in these lines. */

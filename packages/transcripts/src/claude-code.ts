@@ -21,7 +21,7 @@ import {
 import { decodeRecorded } from 'indelible/internal/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
-import { answer, callOf, unexpectedLine, type Piece } from './claude-answer.ts'
+import { answer, callOf, checkPiece, unexpectedLine, type Piece } from './claude-answer.ts'
 import { begins, bookkeeping, contentOf, holdsResults, isTreeLine, messageTypes, parentIn } from './claude-lines.ts'
 import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
@@ -133,8 +133,7 @@ class Reader implements LineReader {
     if (this.#tree.isRepeated(index, contentOf(entry))) return this.#sink.aside('line that is written again')
     if (entry['type'] === 'assistant') {
       const piece = { entry, message: objectAt(entry['message'], ['message']), line, index }
-      const decoded = answer([piece])
-      if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
+      checkPiece(piece)
       const isLast = (piece: Piece): boolean => piece.index === index
       const pieces = this.#pieces.some(isLast) ? this.#pieces : this.#answer
       const whole = pieces.some(isLast) ? pieces.map((other) => (isLast(other) ? piece : other)) : [piece]
@@ -294,8 +293,7 @@ class Reader implements LineReader {
   /** Add a line to the answer being read, or start a new answer. */
   #readPiece(piece: Piece): void {
     const { message } = piece
-    const decoded = answer([piece])
-    if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
+    checkPiece(piece)
     const [first] = this.#pieces
     if (first === undefined || typeof message['id'] !== 'string' || first.message['id'] !== message['id']) {
       this.#flush()

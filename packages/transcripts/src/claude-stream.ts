@@ -4,23 +4,14 @@
  *
  * Source  code.claude.com/docs/en/agent-sdk/typescript (SDKMessage, 2026-11)
  */
-import {
-  difference,
-  fieldsBeside,
-  isLeft,
-  isObject,
-  objectAt,
-  Unexpected,
-  type Json,
-  type JsonObject,
-} from 'indelible/internal/json'
-import { decodeResponse } from 'indelible/codecs/anthropic'
-import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
+import { difference, fieldsBeside, isObject, objectAt, type JsonObject } from 'indelible/internal/json'
+import { decodeRecorded } from 'indelible/internal/codecs'
+import { answer, type Piece as AnswerPiece } from './claude-answer.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { anthropicCounts, countAnswer } from './call-counts.ts'
 import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
-import { readTogether, reasonOf } from './read-problems.ts'
+import { messagesIn, readTogether, reasonOf } from './read-problems.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'claude-stream'
@@ -43,11 +34,7 @@ export const claudeStream: LineFormat = {
   reader: (sink) => new Reader(sink),
 }
 
-interface Piece {
-  readonly entry: JsonObject
-  readonly message: JsonObject
-  readonly line: number
-}
+type Piece = Omit<AnswerPiece, 'index'>
 
 class Reader implements LineReader {
   readonly #sink: Sink
@@ -88,15 +75,16 @@ class Reader implements LineReader {
   }
 
   #user(entry: JsonObject, message: JsonObject, line: number): void {
-    const decoded = decodeRecorded([message])
-    if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
-    for (const turn of decoded.right.messages) this.#sink.message(line, withOtherFields(turn, format, besideOf(entry)))
+    for (const turn of messagesIn(decodeRecorded([message]), ['message'], message))
+      this.#sink.message(line, withOtherFields(turn, format, besideOf(entry)))
   }
 
   #flush(): void {
     const pieces = this.#pieces
     this.#pieces = []
-    for (const [read, messages] of readTogether(pieces, decodeTogether, (piece, fault) =>
+    const decode = (entries: readonly JsonObject[]): ReturnType<typeof answer> =>
+      answer(entries.map((entry) => ({ message: entry['message'] as JsonObject })))
+    for (const [read, messages] of readTogether(pieces, decode, (piece, fault) =>
       this.#sink.damage(piece.line, reasonOf(fault, 0)),
     )) {
       const last = read.at(-1) as Piece
@@ -110,13 +98,6 @@ class Reader implements LineReader {
       }
     }
   }
-}
-
-/** The answer that several lines form. */
-const decodeTogether = (entries: readonly JsonObject[]): ReturnType<typeof decodeResponse> => {
-  const messages = entries.map((entry) => entry['message'] as JsonObject)
-  const content = messages.flatMap((message) => (message['content'] ?? []) as readonly Json[])
-  return decodeResponse({ ...messages.at(-1), content })
 }
 
 const besideOf = (entry: JsonObject): JsonObject => fieldsBeside(entry, ['type', 'message', 'session_id']) ?? {}

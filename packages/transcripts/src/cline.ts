@@ -4,22 +4,15 @@
  *
  * Source  cline/cline, src/core/storage/disk.ts (2026-10); files of version 3.0.65
  */
-import {
-  fieldsBeside,
-  isLeft,
-  isObject,
-  Unexpected,
-  type Json,
-  type JsonObject,
-  type Path,
-} from 'indelible/internal/json'
-import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
+import { fieldsBeside, isObject, type Json, type JsonObject, type Path } from 'indelible/internal/json'
+import { decodeRecorded } from 'indelible/internal/codecs'
 import type { Message } from 'indelible/message'
-import { conversation, isoOf } from './conversation-of-value.ts'
+import { conversation } from './conversation-of-value.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
-import { count, objectIn, OriginDraft, textIn } from './origin.ts'
+import { count, isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
+import { messagesIn } from './read-problems.ts'
 
 const isMessage = (value: unknown): value is JsonObject =>
   isObject(value) &&
@@ -69,16 +62,17 @@ const session = (value: JsonObject & { readonly messages: readonly JsonObject[] 
 
 const task = (list: readonly JsonObject[], at: Path = []): Conversation => {
   const origin = new OriginDraft()
-  for (const { ts } of list) origin.time(typeof ts === 'number' ? isoOf(ts / 1000) : undefined)
+  for (const { ts } of list) origin.time(isoOf(ts))
   return conversation(cline, origin, at, list, messagesOf)
 }
 
 const messagesOf = (message: JsonObject, path: Path): readonly Message[] => {
   const { role = null, content = null, ts } = message
   const decoded = decodeRecorded([{ role, content: blocksOf(content) }])
-  if (isLeft(decoded)) throw new Unexpected(path, `a message of Anthropic (${codecFaultText(decoded.left)})`, message)
   const beside = { ...fieldsBeside(message, ['role', 'content', 'ts']), ...(typeof ts === 'number' && { time: ts }) }
-  return decoded.right.messages.map((decoded) => withOtherFields(decoded, 'cline', beside))
+  return messagesIn(decoded, path, message, 'a message of Anthropic').map((each) =>
+    withOtherFields(each, 'cline', beside),
+  )
 }
 
 /** Blocks as Anthropic has them. Cline 3's results hold what its tools returned, which the model is sent as JSON. */

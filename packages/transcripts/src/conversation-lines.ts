@@ -24,7 +24,7 @@ export const conversationLines = (format: TranscriptFormat): LineFormat => ({
         const wanted = found[sink.pick - count]
         count += found.length
         if (wanted === undefined) return
-        sink.origin.become(wanted.origin)
+        sink.origin = wanted.origin
         const decoded = wanted.decode()
         if (isLeft(decoded)) return sink.damage(line, reasonOf(decoded.left, 0))
         for (const { path, reason } of wanted.losses) sink.loss(line, path, reason)

@@ -18,7 +18,7 @@ import type { Message } from 'indelible/message'
 import { countAnswer } from './call-counts.ts'
 import { timeOf } from './format-facts.ts'
 import type { Conversation, Misread, ValueFormat } from './found-conversation.ts'
-import { count, objectIn, OriginDraft, textIn } from './origin.ts'
+import { count, isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
 
 /**
  * A conversation of a list of items, which are read when it is chosen. An item that can't be read is a message with the item as it
@@ -55,7 +55,7 @@ export const conversation = (
       const messages = items.flatMap((item, index) => readItem(item, index))
       for (const [key, message] of messages.entries()) {
         const time = timeOf(facts, message)
-        countAnswer(origin, facts, message, { key, ...(time !== undefined && { time: isoOf(time / 1000) }) })
+        countAnswer(origin, facts, message, { key, ...(time !== undefined && { time: isoOf(time) }) })
       }
       return right({ messages, losses: [] })
     },
@@ -71,10 +71,6 @@ export const oneOrList = (
   if (isOne(value)) return [read(value)]
   return Array.isArray(value) && value.length > 0 && value.every(isOne) ? value.map(read) : undefined
 }
-
-/** Seconds since 1970 as a time in ISO 8601. */
-export const isoOf = (seconds: Json | undefined): string | undefined =>
-  typeof seconds === 'number' && Math.abs(seconds) < 8e12 ? new Date(seconds * 1000).toISOString() : undefined
 
 /**
  * The origin that an envelope describes. A member that can't be recorded is a loss; the others are kept.

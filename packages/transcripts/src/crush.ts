@@ -9,6 +9,7 @@ import {
   fieldsBeside,
   isObject,
   objectAt,
+  present,
   stringAt,
   type Json,
   type JsonObject,
@@ -17,7 +18,7 @@ import type { Message, Part, ResultPart } from 'indelible/message'
 import { sourceOf } from 'indelible/internal/codecs'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { isoOf, millisecondsOf, objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'crush'
@@ -40,8 +41,7 @@ export const crush: LineFormat = entryLines({
     origin.describe(entry, { id: 'id', title: 'title' }, ['messages'])
     const rows = arrayAt(entry['messages'], ['messages']).map((row, index) => objectAt(row, ['messages', index]))
     for (const row of rows) {
-      const at = row['created_at']
-      if (typeof at === 'number') origin.time(new Date(at > 1e11 ? at : at * 1000).toISOString())
+      origin.time(isoOf(millisecondsOf(row['created_at'])))
       if (row['role'] === 'assistant') origin.model(row['model'])
       sink.attempt(line, () => {
         for (const message of messagesOf(row, origin.id)) sink.message(line, message)
@@ -121,7 +121,7 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
         content.push({ type: 'provider', provider: format, raw: part })
     }
   }
-  const created = row['created_at']
+  const time = millisecondsOf(row['created_at'])
   const beside = {
     ...fieldsBeside(row, [
       ...(knownRoles.has(row['role']) ? ['role'] : []),
@@ -129,7 +129,7 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
       ...(row['session_id'] === session ? ['session_id'] : []),
       ...(content.length > 0 || results.length === 0 ? ['id'] : []),
     ]),
-    ...(typeof created === 'number' && { time: created > 1e11 ? created : created * 1000 }),
+    ...present({ time }),
     ...(others.length > 0 && { parts: others }),
   }
   const role = row['role'] === 'assistant' ? 'assistant' : row['role'] === 'system' ? 'system' : 'user'

@@ -4,12 +4,13 @@
  *
  * Source  public readers of it (2026-08); files of version 0.215.0; the format is undocumented
  */
-import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type JsonObject } from 'indelible/internal/json'
-import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
+import { fieldsBeside, isObject, objectAt, type JsonObject } from 'indelible/internal/json'
+import { decodeRecorded } from 'indelible/internal/codecs'
 import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { objectIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
+import { messagesIn } from './read-problems.ts'
 
 const format = 'droid'
 
@@ -46,10 +47,9 @@ export const droid: LineFormat = entryLines({
         const message = objectAt(entry['message'], ['message'])
         origin.model(message['model'] ?? message['modelId'])
         const decoded = decodeRecorded([{ role: message['role'] ?? null, content: message['content'] ?? null }])
-        if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
         const others = fieldsBeside(message, ['role', 'content'])
         const beside = { ...fieldsBeside(entry, ['type', 'message']), ...(others && { message: others }) }
-        return decoded.right.messages.map((message) => withOtherFields(message, format, beside))
+        return messagesIn(decoded, ['message'], message).map((each) => withOtherFields(each, format, beside))
       }
       case 'compaction_state': {
         const { summaryText } = entry

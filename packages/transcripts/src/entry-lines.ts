@@ -92,15 +92,8 @@ export const resultMessage = (
   callId: string,
   content: readonly ResultPart[],
   options: { readonly name?: string | undefined; readonly isError?: boolean } = {},
-): Message => messageOfResult(callId, content, ownFields(options))
-
-const messageOfResult = (
-  callId: string,
-  content: readonly ResultPart[],
-  { name, isError = false }: { readonly name?: string | undefined; readonly isError?: boolean },
-): Message => ({
-  role: 'tool',
-  content: [
-    { type: 'tool_result', callId, content, ...(name !== undefined && { name }), ...(isError && { isError: true }) },
-  ],
-})
+): Message => {
+  const { name, isError = false } = ownFields(options)
+  const result = { callId, content, ...(name !== undefined && { name }), ...(isError && { isError: true }) }
+  return { role: 'tool', content: [{ type: 'tool_result', ...result }] }
+}

@@ -8,6 +8,7 @@ import {
   fieldsBeside,
   isObject,
   objectAt,
+  present,
   stringAt,
   type Json,
   type JsonObject,
@@ -17,7 +18,7 @@ import type { Message, Part, ResultPart } from 'indelible/message'
 import { blockReader } from './blocks.ts'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { millisecondsOf, objectIn, textIn } from './origin.ts'
 import { metaOf, withOtherFields } from './other-fields.ts'
 
 const format = 'goose'
@@ -71,11 +72,10 @@ const messagesOf = (entry: JsonObject): readonly Message[] => {
     if (part['type'] === 'toolResponse') results.push(readResult(part, path))
     else content.push(readPart(part, path))
   })
-  const seconds = entry['created'] ?? entry['created_timestamp']
-  const created = typeof seconds === 'number' ? seconds * (seconds > 1e11 ? 1 : 1000) : undefined
+  const time = millisecondsOf(entry['created'] ?? entry['created_timestamp'])
   const beside = {
     ...fieldsBeside(entry, [...(results.length === 0 || entry['role'] === 'user' ? ['role'] : []), 'content']),
-    ...(created !== undefined && { time: created }),
+    ...present({ time }),
   }
   const messages: readonly Message[] =
     content.length === 0 && results.length > 0

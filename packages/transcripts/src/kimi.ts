@@ -6,23 +6,23 @@
  *         records, context (2026-11); files of version 2.1.0
  */
 import {
+  arrayAt,
   fieldsBeside,
-  isLeft,
   isObject,
   objectAt,
   stringAt,
-  Unexpected,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/internal/codecs'
+import { sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { resultMessage, textPart } from './entry-lines.ts'
-import { calledIn, partsOf, readBlock } from './kimi-parts.ts'
+import { blockReader } from './blocks.ts'
+import { callPart, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { isoOf, objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
+import { messagesIn } from './read-problems.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'kimi'
@@ -60,7 +60,7 @@ class Reader implements LineReader {
   read(entry: JsonObject, line: number): void {
     const { type, role, time } = entry
     const { origin } = this.#sink
-    if (typeof time === 'number' && Math.abs(time) < 8e15) origin.time(new Date(time).toISOString())
+    origin.time(isoOf(time))
     if (typeof role === 'string') return isMark(entry) ? this.#mark(entry, line) : this.#chat(entry, line)
     // Events for the screen repeat the messages.
     if (typeof type === 'string' && entry['kind'] === 'event') return this.#sink.aside(type)
@@ -122,8 +122,7 @@ class Reader implements LineReader {
     const rest =
       thoughts.length === 0 ? content : (content as readonly Json[]).filter((part) => !thoughts.includes(part))
     const decoded = codecs['openai-chat'].decode([{ ...entry, ...(content !== undefined && { content: rest }) }])
-    if (isLeft(decoded)) throw new Unexpected([], `a chat message (${codecFaultText(decoded.left)})`, entry)
-    decoded.right.messages.forEach((message, index) =>
+    messagesIn(decoded, [], entry, 'a chat message').forEach((message, index) =>
       this.#sink.message(
         line,
         index === 0 && thoughts.length > 0
@@ -220,6 +219,24 @@ class Reader implements LineReader {
       )
     for (const [at, result] of results) this.#sink.message(at, result)
   }
+}
+
+const calledIn = (call: JsonObject): Part => {
+  const own = isObject(call['function']) ? call['function'] : call
+  const id = textIn(call, 'toolCallId') ?? stringAt(call['id'], ['id'])
+  return callPart(id, stringAt(own['name'], ['name']), own['args'] ?? own['arguments'])
+}
+
+const readBlock = blockReader(format, { text: ['text', 'text'], think: ['reasoning', 'think', 'encrypted'] })
+
+const partsOf = (content: Json | undefined): readonly Part[] => {
+  if (typeof content === 'string') return [textPart(content)]
+  return arrayAt(content ?? [], ['content']).map((item): Part => {
+    const part = objectAt(item, ['content'])
+    const url = objectIn(part, 'image_url')['url'] ?? objectIn(part, 'imageUrl')['url']
+    if (typeof url === 'string') return { type: 'image', source: sourceOf(url) }
+    return readBlock(part, ['content'])
+  })
 }
 
 const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)

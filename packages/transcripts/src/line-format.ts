@@ -57,7 +57,8 @@ interface MessageDetails {
 export interface Sink {
   /** Which conversation to read. */
   readonly pick: number
-  readonly origin: OriginDraft
+  /** Where the conversation came from. A reader whose lines are conversations sets that of the one to read. */
+  origin: OriginDraft
   /** The number of items so far: messages, notes and summaries of the file. */
   readonly items: number
   /** Add a message. Returns its item number. */

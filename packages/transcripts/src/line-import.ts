@@ -40,7 +40,6 @@ export const createLineImport = (
   options: TranscriptOptions,
 ): LineImport => {
   const { pick = 0, strict = false, countedElsewhere } = ownFields(options)
-  const origin = new OriginDraft(countedElsewhere)
   let events: TranscriptEvent[] = [{ type: 'start', format }]
   let fault: TranscriptFault | undefined
   let items = 0
@@ -63,7 +62,7 @@ export const createLineImport = (
   }
   const sink: Sink = {
     pick,
-    origin,
+    origin: new OriginDraft(countedElsewhere),
     get items() {
       return items
     },
@@ -86,7 +85,7 @@ export const createLineImport = (
       }
     },
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
-    aside: (kind) => origin.aside(kind),
+    aside: (kind) => sink.origin.aside(kind),
   }
   const entries: LineReader = reader(sink)
   const ordered =
@@ -151,7 +150,7 @@ export const createLineImport = (
       if (fault !== undefined) return []
       const { count, dropped } = ending()
       if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
-      events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
+      events.push({ type: 'end', origin: sink.origin.done(), count: Math.max(count, 1), pick, dropped })
       return flush()
     },
     count: () => ending().count,

@@ -18,7 +18,7 @@ import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { countCall, opencodeUse } from './call-counts.ts'
-import { objectIn, textIn } from './origin.ts'
+import { isoOf, objectIn, textIn } from './origin.ts'
 import { isForkCopy } from './opencode.ts'
 import { withOtherFields } from './other-fields.ts'
 
@@ -44,9 +44,6 @@ export const opencodeRows: LineFormat = entryLines({
     return []
   },
 })
-
-const isoOf = (time: Json | undefined): string | undefined =>
-  typeof time === 'number' && Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : undefined
 
 /** Whether a message with this id and time is a copy in a fork. */
 type IsCopy = (id: string | undefined, time: Json | undefined) => boolean

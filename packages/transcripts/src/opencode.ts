@@ -26,7 +26,7 @@ import { metaOf } from './other-fields.ts'
 import { countsIn } from './format-facts.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
 import { countCall, opencodeUse } from './call-counts.ts'
-import { objectIn, textIn } from './origin.ts'
+import { isoOf, objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'opencode'
@@ -178,7 +178,7 @@ class Reader {
     const session = { ...this.#sessions.get(id), id }
     const { created, updated } = objectIn(session, 'time')
     origin.describe(session, { id: 'id', title: 'title', version: 'version' })
-    origin.time(timeOf(created))
+    origin.time(isoOf(created))
     const turns = inOrder([...(this.#turns.get(id)?.values() ?? [])])
     const back = textIn(objectIn(session, 'revert'), 'messageID')
     let from: number | undefined
@@ -186,7 +186,7 @@ class Reader {
       if (turn.value['id'] === back) from = this.#sink.items
       this.#sink.attempt(turn.line, () => this.#writeTurn(turn, id))
     }
-    origin.time(timeOf(updated))
+    origin.time(isoOf(updated))
     const { items } = this.#sink
     if (from === undefined || from === items) return []
     origin.aside('item that was taken back', items - from)
@@ -200,7 +200,7 @@ class Reader {
       const created = createdOf(value)
       const { title, time = null } = this.#sessions.get(session) ?? {}
       const isCopy = isForkCopy(value['id'], created, title, isObject(time) ? time['created'] : undefined)
-      countCall(this.#sink.origin, opencodeUse(value), { time: timeOf(created), ...(isCopy && { isCopy }) })
+      countCall(this.#sink.origin, opencodeUse(value), { time: isoOf(created), ...(isCopy && { isCopy }) })
     }
     const keepOtherFields: KeepOtherFields = (part, ...known) =>
       metaOf(format, fieldsBeside(part, ['type', ...known, ...repeatedIds(part, session, value)]))
@@ -420,13 +420,6 @@ export const isForkCopy = (
 const createdOf = (value: JsonObject | undefined): number => {
   const { created } = objectIn(value ?? {}, 'time')
   return typeof created === 'number' ? created : 0
-}
-
-/** Milliseconds as an ISO 8601 time. */
-const timeOf = (time: Json | undefined): string | undefined => {
-  if (typeof time !== 'number') return undefined
-  const date = new Date(time)
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
 const compare = (a: Json | undefined, b: Json | undefined): number =>

@@ -12,7 +12,6 @@ import {
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import type { UsageCall } from 'indelible/usage'
-import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/internal/session'
 
@@ -57,12 +56,12 @@ export class OriginDraft {
   metadata: JsonObject = {}
   #started: string | undefined
   #ended: string | undefined
-  #models = new Set<string>()
-  #calls = new Map<string | number | symbol, CountedCall>()
-  #callIds = new Set<string>()
-  #copied = new Set<string | number | symbol>()
+  readonly #models = new Set<string>()
+  readonly #calls = new Map<string | number | symbol, CountedCall>()
+  readonly #callIds = new Set<string>()
+  readonly #copied = new Set<string | number | symbol>()
   #model: string | undefined
-  #aside = new Map<string, number>()
+  readonly #aside = new Map<string, number>()
   readonly #countedElsewhere: ReadonlySet<string>
 
   /** @param countedElsewhere the ids of the calls of the file that this one has copies of */
@@ -168,24 +167,6 @@ export class OriginDraft {
     this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
   }
 
-  /** Replace everything by the state of another draft. */
-  become(other: OriginDraft): void {
-    this.version = other.version
-    this.#id = other.#id
-    this.title = other.title
-    this.head = other.head
-    this.erasable = other.erasable
-    this.metadata = other.metadata
-    this.#started = other.#started
-    this.#ended = other.#ended
-    this.#models = other.#models
-    this.#calls = other.#calls
-    this.#callIds = other.#callIds
-    this.#copied = other.#copied
-    this.#model = other.#model
-    this.#aside = other.#aside
-  }
-
   done(): Origin {
     const { version, id, title, head } = this
     const { uses, usage } = this.#sums()
@@ -255,6 +236,16 @@ export const textsAmong = (value: JsonObject, ...fields: readonly string[]): rea
 export const textIn = (value: JsonObject, key: string): string | undefined =>
   typeof value[key] === 'string' ? value[key] : undefined
 
+/** Milliseconds since 1970 as a time in ISO 8601; undefined for any other value. */
+export const isoOf = (milliseconds: Json | undefined): string | undefined =>
+  typeof milliseconds === 'number' && Math.abs(milliseconds) <= 8.64e15
+    ? new Date(milliseconds).toISOString()
+    : undefined
+
+/** The milliseconds of a time that programs write in seconds or, in later versions, in milliseconds. */
+export const millisecondsOf = (time: Json | undefined): number | undefined =>
+  typeof time === 'number' ? time * (time > 1e11 ? 1 : 1000) : undefined
+
 export const objectIn = (value: JsonObject, key: string): JsonObject => {
   const found = ownField(value, key)
   return isObject(found) ? found : emptyObject
@@ -262,6 +253,18 @@ export const objectIn = (value: JsonObject, key: string): JsonObject => {
 
 export const count = (value: Json | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+
+/** The characters of a token, at most: about 4 are usual. */
+const mostCharacters = 8
+
+/** Whether an answer plainly holds more tokens than were counted: Claude Code writes some with the count from the start of their stream. */
+export const isUndercounted = (answer: readonly Message[], output: number): boolean => {
+  let characters = 0
+  for (const { content } of answer)
+    for (const part of content)
+      characters += part.type === 'text' ? part.text.length : part.type === 'tool_call' ? part.arguments.length : 0
+  return characters > output * mostCharacters
+}
 
 /** The sum of two counts. The second may hold values that are not numbers. */
 const sumOf = (

@@ -3,24 +3,15 @@
  *
  * Source  QwenLM/qwen-code, packages/core/src/services/chatRecordingService.ts (2026-11); files of version 0.24.4
  */
-import {
-  fieldsBeside,
-  isLeft,
-  isObject,
-  objectAt,
-  ownField,
-  Unexpected,
-  type Json,
-  type JsonObject,
-} from 'indelible/internal/json'
+import { fieldsBeside, isObject, objectAt, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/internal/codecs'
 import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { countAnswer, geminiUse } from './call-counts.ts'
 import { countsIn } from './format-facts.ts'
 import { count, objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
+import { messagesIn } from './read-problems.ts'
 
 const format = 'qwen-code'
 
@@ -51,8 +42,6 @@ export const qwenCode: LineFormat = entryLines({
     if (entry['type'] === 'system') return entry['subtype'] === 'ui_telemetry' ? 'aside' : 'note'
     if (!kinds.has(entry['type'])) return undefined
     const decoded = codecs.gemini.decode([objectAt(entry['message'], ['message'])])
-    if (isLeft(decoded))
-      throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, entry['message'])
     const usual: { readonly [field: string]: Json | undefined } = {
       sessionId: origin.id,
       version: origin.version,
@@ -61,7 +50,7 @@ export const qwenCode: LineFormat = entryLines({
     const isUsual = (field: string): boolean => entry[field] === usual[field]
     const repeated = ['sessionId', 'version', 'cwd', 'gitBranch'].filter((field) => isUsual(field))
     const beside = fieldsBeside(entry, ['message', 'type', ...repeated]) ?? {}
-    const messages = decoded.right.messages.map((message, index) =>
+    const messages = messagesIn(decoded, ['message'], entry['message']).map((message, index) =>
       withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
     )
     for (const message of messages) countAnswer(origin, qwenCode, message, { key: String(entry['uuid']) })

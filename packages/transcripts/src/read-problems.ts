@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
-import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/internal/json'
+import { formatPath, isLeft, type JsonObject, type Path, Unexpected } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 
 /** The value expected at a path, and the one found. */
@@ -20,6 +20,21 @@ export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): 
   fault._tag === 'UnexpectedWire'
     ? expectedText({ ...fault, path: fault.path.slice(steps) }, what)
     : codecFaultText(fault)
+
+/**
+ * The messages of a value that a codec read. Throws Unexpected at its path if it can't.
+ *
+ * @param what the value that the codec expects, as in `readable (the fault)`
+ */
+export const messagesIn = (
+  decoded: Either<TranscriptFault, Decoded>,
+  path: Path,
+  found: unknown,
+  what = 'readable',
+): readonly Message[] => {
+  if (isLeft(decoded)) throw new Unexpected(path, `${what} (${codecFaultText(decoded.left)})`, found)
+  return decoded.right.messages
+}
 
 export interface EntryAtLine {
   readonly entry: JsonObject

@@ -3,8 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Json, type JsonObject, right } from 'indelible/internal/json'
 import { opencode } from '../opencode.ts'
 import { opencodeRows } from '../opencode-rows.ts'
-import type { Counts, DatabaseFormat, StoredEntries } from './entries.ts'
-import type { StoredConversation } from './stored-conversation.ts'
+import type { Counts, DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
 import { countOf, objectOf, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
 
 export const opencodeDatabase: DatabaseFormat = {
