@@ -1,7 +1,6 @@
 /** Joins the chunks of a streamed answer into one response. */
 import { isObject, listOrEmpty } from '../../json/index.ts'
-import type { Fields } from '../joining.ts'
-import { mergeCounts } from '../usage-counts.ts'
+import { mergeCounts, type Fields } from '../joining.ts'
 
 /** Joins chunks as they arrive. */
 export class JoinedResponse {
