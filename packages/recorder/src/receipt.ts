@@ -7,14 +7,15 @@ import {
   ownFields,
   isLeft,
   isObject,
+  jsonIn,
   left,
-  parseJson,
   right,
   type Immutable,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
-import { decodeMessage, type Message } from 'indelible/message'
+import type { Message } from 'indelible/message'
+import { messageIn } from 'indelible/internal/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import type { SessionReader } from 'indelible/session'
@@ -297,7 +298,7 @@ export const sentMessages = (
     const view = session.view()
     const sent: Immutable<Message>[] = []
     for (const entry of entries) {
-      const message = typeof entry === 'number' ? view.at(entry) : messageIn(blocks.get(entry))
+      const message = typeof entry === 'number' ? view.at(entry) : messageIn(jsonIn(textOfBlock(blocks.get(entry))))
       if (message === undefined) return left({ _tag: 'MissingBlock', ids: ids.filter((id) => id === entry) })
       sent.push(toSentMessage(message))
     }
@@ -307,8 +308,5 @@ export const sentMessages = (
 
 declare const TextDecoder: new () => { decode: (bytes?: Uint8Array) => string }
 
-const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
-  const parsed = parseJson(new TextDecoder().decode(bytes))
-  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
-  return isLeft(message) ? undefined : message.right
-}
+/** The text of a block; empty if it is missing. */
+export const textOfBlock = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
