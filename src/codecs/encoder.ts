@@ -1,15 +1,20 @@
-/** The common part of `encode`: collects losses while messages are written. */
+/** The common part of `encode`: checks its options, and collects losses while messages are written. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/index.ts'
+import { isPolluted, left, optionsOf, right, withoutPrototypes, type OptionNames, type Path } from '../json/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { choice } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
-import type { EncodeOptions, Encoded, Loss } from './codec.ts'
+import type { Encode, EncodeOptions, Encoded, Loss, UnsettledOptions } from './codec.ts'
 import {
   isErased,
+  settle,
   type FilePart,
   type ImagePart,
   type Message,
+  type PairingFault,
   type Part,
   type ProviderPart,
+  type Settled,
   type Source,
 } from '../message/index.ts'
 import { erasedMark, type UnerasedMessage, withErasedText } from '../message/internal.ts'
@@ -58,9 +63,9 @@ export class Place {
 }
 
 /** Fields kept by other formats that this writer can write. */
-export type UnderstoodFields = { readonly [format: string]: readonly string[] }
+type UnderstoodFields = { readonly [format: string]: readonly string[] }
 
-export interface Writer {
+interface Writer {
   /** The conversation in the foreign format, complete after the last message. */
   readonly wire: unknown
   readonly write: (message: UnerasedMessage, writing: Writing) => void
@@ -76,8 +81,42 @@ export const listWriter = (
   return { wire, write: (message, writing) => write(message, wire, writing), finish: () => undefined }
 }
 
+/**
+ * Makes a codec's `encode`, for settled conversations, and for unsettled ones as far as `allow` permits.
+ *
+ * @param start makes the writer of one conversation
+ * @param names the names of the options besides those of every codec
+ */
+export const encoderFor =
+  <Wire, Options extends EncodeOptions = EncodeOptions>(
+    format: string,
+    start: (options: Options) => Writer,
+    names?: OptionNames<Omit<Options, keyof EncodeOptions>>,
+    understood: UnderstoodFields = {},
+  ): Encode<Wire, Options> =>
+  (
+    messages: Settled<Sequence<Message>> | Sequence<Message>,
+    input?: Options & Partial<UnsettledOptions>,
+  ): Either<never, Encoded<Wire>> => {
+    const known = { block: true, ...names, allow: true } as OptionNames<Options & Partial<UnsettledOptions>>
+    const options = optionsOf('encode', input, known)
+    if (options.allow !== undefined) choice('encode: allow', options.allow, ['open-calls', 'unsettled'])
+    const problems = options.allow === 'open-calls' ? problemsOf(messages) : []
+    const answer: Either<EncodeFault | PairingFault, Encoded<unknown>> = problems.length > 0
+      ? left({ _tag: 'Unsettled', problems })
+      : encodeMessages(format, messages, options, start(options), understood)
+    // The output follows the format's wire.ts, plus fields restored from its own wire; `Unsettled` needs `allow`.
+    return answer as Either<never, Encoded<Wire>>
+  }
+
+/** The problems of a conversation other than calls without results. */
+const problemsOf = (messages: Sequence<Message>): PairingFault['problems'] => {
+  const settled = settle(messages)
+  return settled._tag === 'Right' ? [] : settled.left.problems.filter(({ _tag }) => _tag !== 'UnansweredCall')
+}
+
 /** Calls a format's writer for every message. */
-export const encodeMessages = (
+const encodeMessages = (
   format: string,
   messages: Iterable<Message>,
   options: EncodeOptions,
