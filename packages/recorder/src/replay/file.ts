@@ -19,7 +19,7 @@ import { AnswerReader, hasAnswer } from '../answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
 import { identityOf } from '../identity.ts'
 import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
-import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
+import { redactedArguments, redactionMark, type RecordedCall, type RecordedReply } from './recorded-calls.ts'
 
 /** A call of a file. */
 export interface FileCall {
@@ -297,20 +297,13 @@ const bodyFor = (api: RecordedApi, reply: FileReply): Json => {
   return isAsIs || hasAnswer(apiNamed(api) as Api, body) ? body : JSON.stringify(body)
 }
 
-/** The mark of a redacted secret, which a tool must not be called with. */
-const redactionMark = /\[redacted [^\]]+, \d+ characters\]/
-
 const replyOf = (call: FileCall): RecordedReply => {
   const { request, reply } = call
   const { status, retryAfter, stream, error } = reply
   if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
   if (redactionMark.test(JSON.stringify(stream?.events ?? reply.body ?? null)))
     for (const called of answerMessages(call).flatMap((message) => toolCallsOf(message)))
-      if (redactionMark.test(called.arguments))
-        return {
-          _tag: 'NotReplayable',
-          reason: `the arguments of its call of ${JSON.stringify(called.name)} were redacted`,
-        }
+      if (redactionMark.test(called.arguments)) return { _tag: 'NotReplayable', reason: redactedArguments(called) }
   return {
     _tag: 'Reply',
     status,
