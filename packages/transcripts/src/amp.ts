@@ -16,13 +16,12 @@ import {
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { conversation, oneOrList } from './conversation-of-value.ts'
-import { pickFields } from './other-fields.ts'
+import { pickFields, withOtherFields } from './other-fields.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { blockReader } from './blocks.ts'
 import { resultMessage, textPart } from './entry-lines.ts'
 import { isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
-import { withOtherFields } from './other-fields.ts'
 
 const isThread = (value: unknown): value is JsonObject =>
   isObject(value) &&
