@@ -97,8 +97,12 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
   'packages/recorder/src': {
     apis: [], // which requests of each provider carry a conversation
     guard: [], // who may ask a server on this machine
-    proxy: ['apis', 'guard'],
-    replay: ['apis', 'guard'],
+    messages: [], // which messages and tools count as the same
+    answers: ['apis'], // bodies and streams of answers
+    requests: ['apis', 'messages', 'answers'], // bodies of requests, and the form in which they are recorded
+    conversations: ['apis', 'messages', 'requests'], // the session that a call belongs to, and its receipt
+    proxy: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
+    replay: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
   },
   'packages/transcripts/src': { sqlite: [], native: [] },
   'packages/workflows/src': {

@@ -17,16 +17,16 @@ import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
-import type { RecordedAnswer } from './answer.ts'
+import type { RecordedAnswer } from './answers/answer.ts'
 import type { RecordedApi } from './apis/index.ts'
-import { changesTo } from './answer-body.ts'
-import { cacheBreak, type CallBefore } from './cache-break.ts'
-import type { Compaction } from './compaction.ts'
-import { formsOf, type Forms, type ContentOptions } from './content.ts'
-import { problem, type Conversation, type SentBefore } from './conversation.ts'
-import { sharedFrom } from './conversation-match.ts'
-import { Conversations, isOver, type Unread } from './conversations.ts'
-import { providerKeyOf } from './places.ts'
+import { changesTo } from './answers/answer-body.ts'
+import { cacheBreak, type CallBefore } from './conversations/cache-break.ts'
+import type { Compaction } from './conversations/compaction.ts'
+import { formsOf, type Forms, type ContentOptions } from './requests/content.ts'
+import { problem, type Conversation, type SentBefore } from './conversations/conversation.ts'
+import { sharedFrom } from './conversations/conversation-match.ts'
+import { Conversations, isOver, type Unread } from './conversations/conversations.ts'
+import { providerKeyOf } from './conversations/places.ts'
 import {
   toSentMessage,
   blockIdOf,
@@ -40,11 +40,11 @@ import {
   type CallDetails,
   type SentRuns,
   type SentEntries,
-} from './receipt.ts'
-import type { StreamEvent } from './stream-lines.ts'
+} from './conversations/receipt.ts'
+import type { StreamEvent } from './answers/stream-lines.ts'
 import type { Tally } from './summary.ts'
-import { RequestReader } from './request-reader.ts'
-import type { ParsedRequest } from './wire.ts'
+import { RequestReader } from './requests/request-reader.ts'
+import type { ParsedRequest } from './requests/wire.ts'
 
 /** A recorded request, with the state to record its answer. */
 export interface RecordedRequest {

@@ -1,11 +1,11 @@
 /** Observes a call in progress, and records it in the right order even if its events arrive out of order. */
 import { isLeft, joinBytes, present } from 'indelible/internal/json'
 import { reasonOf } from 'indelible/internal/task'
-import { AnswerReader } from './answer.ts'
+import { AnswerReader } from './answers/answer.ts'
 import type { Api } from './apis/index.ts'
-import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
+import { isIdentity, mostPlain, mostWaiting, type Decompress } from './answers/body.ts'
 import type { Calls, OnPlace, RecordedRequest } from './call.ts'
-import type { ParsedRequest, ObservedRequest } from './wire.ts'
+import type { ParsedRequest, ObservedRequest } from './requests/wire.ts'
 
 /** An observed call. Report its traffic here. None of these methods throws or waits. */
 export interface ObservedCall {

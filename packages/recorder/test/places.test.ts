@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { memoryStore, orThrow, type Store } from 'indelible'
 import { ownStore, storeTask } from 'indelible/internal/store'
-import { Places } from '../src/places.ts'
+import { Places } from '../src/conversations/places.ts'
 import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 

@@ -4,11 +4,11 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { joinBytes, present } from 'indelible/internal/json'
-import { mostWaiting } from '../body.ts'
-import { keptAnswerHeaders, keptRequestHeaders } from '../kept-headers.ts'
+import { mostWaiting } from '../answers/body.ts'
+import { keptAnswerHeaders, keptRequestHeaders } from '../requests/kept-headers.ts'
 import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/internal/task'
-import { shownUrl, type ObservedRequest } from '../wire.ts'
+import { shownUrl, type ObservedRequest } from '../requests/wire.ts'
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'
 

@@ -3,7 +3,7 @@ import { isLeft, optionsOf, right, type OptionNames } from 'indelible/internal/j
 import { checkStore } from 'indelible/internal/session'
 import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
-import type { ContentOptions } from '../content.ts'
+import type { ContentOptions } from '../requests/content.ts'
 import { observedFetch, type Fetch } from '../fetch.ts'
 import { fileForms, openReplayFile } from './file-recording.ts'
 import { recordedCallsOf, recordFileAnew } from './file.ts'

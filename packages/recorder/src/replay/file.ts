@@ -15,10 +15,10 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
-import { AnswerReader, hasAnswer } from '../answer.ts'
+import { AnswerReader, hasAnswer } from '../answers/answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
-import { identityOf } from '../identity.ts'
-import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
+import { identityOf } from '../messages/identity.ts'
+import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../answers/stream-lines.ts'
 import { redactedArguments, redactionMark, type RecordedCall, type RecordedReply } from './recorded-calls.ts'
 
 /** A call of a file. */

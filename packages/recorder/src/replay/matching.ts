@@ -1,8 +1,8 @@
 /** The parts of a request that are compared, as texts that are equal where the requests count as equal. */
 import { isObject, sortKeys, type Immutable, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { isInstruction } from '../compaction.ts'
-import { identityOf } from '../identity.ts'
+import { isInstruction } from '../conversations/compaction.ts'
+import { identityOf } from '../messages/identity.ts'
 import {
   itemWithoutBookkeeping,
   resultWithoutBookkeeping,

@@ -1,7 +1,7 @@
 /** The calls of a record, and the requests that were answered with them: for an HTTP replay, and for a model. */
 import type { Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { isInstruction } from '../compaction.ts'
+import { isInstruction } from '../conversations/compaction.ts'
 import { CallTree, type CallNode, type Found, type ReplayCall } from './call-tree.ts'
 import { Matching, type Ignored, type Settings } from './matching.ts'
 import { missText } from './miss.ts'

@@ -8,10 +8,10 @@ import type { BlockId } from 'indelible/internal/proof'
 import { sessionFaultText } from 'indelible/internal/session'
 import { readSession, type SessionReader } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answer-body.ts'
-import type { RecordFault } from '../conversation.ts'
-import { detailsOf, sentEntries, textOfBlock, type CallDetails } from '../receipt.ts'
-import { streamLinesIn, wireEventsOf } from '../stream-lines.ts'
+import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answers/answer-body.ts'
+import type { RecordFault } from '../conversations/conversation.ts'
+import { detailsOf, sentEntries, textOfBlock, type CallDetails } from '../conversations/receipt.ts'
+import { streamLinesIn, wireEventsOf } from '../answers/stream-lines.ts'
 import {
   redactedArguments,
   redactionMark,

@@ -1,7 +1,7 @@
 /** Writes a recorded reply as a provider would send it: status, headers, and the body in pieces. */
 import { isObject, type Json } from 'indelible/internal/json'
-import { bodyIn, hasAnswer } from '../answer.ts'
-import { bodyFrom } from '../answer-body.ts'
+import { bodyIn, hasAnswer } from '../answers/answer.ts'
+import { bodyFrom } from '../answers/answer-body.ts'
 import type { RecordedApi, Wire } from '../apis/index.ts'
 import { eventsOf, type StreamEvent } from './events.ts'
 import type { WholeReply } from './recorded-calls.ts'

@@ -3,10 +3,10 @@ import { isObject, ownFields, utf8Of, type Json, type JsonObject } from 'indelib
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
 import { createRedactor, type Redact } from 'indelible/redact'
-import { identityOf } from './identity.ts'
-import { namedTools } from './named-tools.ts'
-import { redactedEvents } from './redacted-events.ts'
-import { linesOfEvents, type StreamEvent, type StreamLines } from './stream-lines.ts'
+import { identityOf } from '../messages/identity.ts'
+import { namedTools } from '../messages/named-tools.ts'
+import { redactedEvents } from '../answers/redacted-events.ts'
+import { linesOfEvents, type StreamEvent, type StreamLines } from '../answers/stream-lines.ts'
 
 /** What content of messages is recorded. */
 export interface ContentOptions {

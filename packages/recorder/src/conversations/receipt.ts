@@ -22,7 +22,7 @@ import type { SessionReader } from 'indelible/session'
 import type { BlockStore, StoreFault } from 'indelible/store'
 import { storeTask } from 'indelible/internal/store'
 import type { Task } from 'indelible/internal/task'
-import type { RecordedApi } from './apis/index.ts'
+import type { RecordedApi } from '../apis/index.ts'
 
 /**
  * The sent messages, in order: messages of the record by position, others as a block of JSON, and the

@@ -17,7 +17,7 @@ import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
-import type { RecordedApi, Wire } from './apis/index.ts'
+import type { RecordedApi, Wire } from '../apis/index.ts'
 
 /** Values of a body that the body rebuilt from messages lacks, or has differently, by their paths. */
 export type BodyChanges = readonly (readonly [path: readonly (string | number)[], value: Json])[]

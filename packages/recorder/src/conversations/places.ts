@@ -12,7 +12,7 @@ import { isLeft, parseJson, right, type Json } from 'indelible/internal/json'
 import { digestOf, emptyRange } from 'indelible/internal/proof'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/internal/store'
-import { linkDigest } from './identity.ts'
+import { linkDigest } from '../messages/identity.ts'
 
 /** A session, and the number of its messages that a key covers. */
 interface Place {

@@ -12,7 +12,7 @@ import { isObject, type Immutable, type JsonObject } from 'indelible/internal/js
 import { textOf, type Message } from 'indelible/message'
 import type { ApplicationNote } from 'indelible/internal/notes'
 import type { SessionReader } from 'indelible/session'
-import { identityOf } from './identity.ts'
+import { identityOf } from '../messages/identity.ts'
 import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.ts'
 
 /** The change that a client's compaction, or another beginning of its requests, made to a conversation. */

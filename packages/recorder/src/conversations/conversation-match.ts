@@ -2,9 +2,9 @@
 import type { Message } from 'indelible/message'
 import { isInstruction } from './compaction.ts'
 import type { Conversation } from './conversation.ts'
-import { identityOf } from './identity.ts'
+import { identityOf } from '../messages/identity.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
-import type { ParsedRequest } from './wire.ts'
+import type { ParsedRequest } from '../requests/wire.ts'
 
 /** The most conversations with the same beginning to compare, latest first. */
 export const maxCandidates = 32

@@ -5,8 +5,8 @@ import { isLeft, isObject, parseJson, type Immutable } from 'indelible/internal/
 import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
-import { identityOf } from './identity.ts'
-import { namedTools, shortName, type NamedTool } from './named-tools.ts'
+import { identityOf } from '../messages/identity.ts'
+import { namedTools, shortName, type NamedTool } from '../messages/named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** An earlier message that a client changed, such as an old tool result that it shortened. */

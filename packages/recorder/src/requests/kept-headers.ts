@@ -6,7 +6,7 @@
  * keyed with a secret that is in no file, so that nobody can confirm a guessed key.
  */
 import { digestOf } from 'indelible/internal/proof'
-import { isIdentity } from './body.ts'
+import { isIdentity } from '../answers/body.ts'
 
 /** A header by its lower-case name. */
 type ReadHeader = (name: string) => string | undefined

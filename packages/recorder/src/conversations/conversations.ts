@@ -39,11 +39,11 @@ import {
   type Match,
 } from './conversation-match.ts'
 import { Conversation, openConversation, problem, type RecordFault, type SentBefore } from './conversation.ts'
-import { chainOf, identityOf } from './identity.ts'
+import { chainOf, identityOf } from '../messages/identity.ts'
 import { exchangeKey, marksUpTo, Places, providerKeyOf, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
 import { forkId, newId, titleOf } from './session-name.ts'
-import type { ParsedRequest } from './wire.ts'
+import type { ParsedRequest } from '../requests/wire.ts'
 
 /** The number of sessions to keep open. */
 const maxOpen = 500

@@ -1,6 +1,6 @@
 /** The titles and the ids of recorded sessions. */
 import type { Message } from 'indelible/message'
-import type { ParsedRequest } from './wire.ts'
+import type { ParsedRequest } from '../requests/wire.ts'
 
 /** The characters of a title. */
 const mostTitle = 80

@@ -17,7 +17,7 @@ import { ReceiptCalls, UsageExplainer } from 'indelible/internal/usage'
 import { FaultError } from 'indelible/internal/task'
 import type { BlockId } from 'indelible/internal/proof'
 import { baseOf, isInstruction, noteOfBase, setupLength, type Base, type Compaction } from './compaction.ts'
-import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
+import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from '../messages/identity.ts'
 import { detailsOf, type SentEntries } from './receipt.ts'
 
 /** The faults of recording. They are reported, never thrown at the caller of an API. */

@@ -6,7 +6,7 @@ import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
 import { streamEvent, type StreamEvent } from './stream-lines.ts'
-import { errorIn, type Api, type Wire } from './apis/index.ts'
+import { errorIn, type Api, type Wire } from '../apis/index.ts'
 
 /** An answer, as far as it was received. */
 export interface RecordedAnswer {
