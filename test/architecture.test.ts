@@ -104,7 +104,15 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     proxy: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
     replay: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
   },
-  'packages/transcripts/src': { sqlite: [], native: [] },
+  'packages/transcripts/src': {
+    text: [], // bytes, lines and JSON texts of a file
+    format: ['text'], // what a format is, and what readers of formats share
+    programs: ['text', 'format'], // the formats of programs, a file or a few for each
+    reading: ['text', 'format', 'programs'], // from a file to a transcript
+    storing: ['format', 'programs'], // from a transcript to a session or an export, with its calls
+    sqlite: ['format', 'programs', 'reading'],
+    native: [], // session files, written for their programs
+  },
   'packages/workflows/src': {
     refs: [], // histories of references
     managed: [], // what of a history a model is sent

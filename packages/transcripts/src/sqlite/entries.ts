@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
-import type { LineFormat } from '../line-format.ts'
+import type { LineFormat } from '../format/line-format.ts'
 
 /** One conversation of a database. */
 export interface StoredConversation {
