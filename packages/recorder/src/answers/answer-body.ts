@@ -3,18 +3,17 @@
  * is kept as changes to the rebuilt body, in the `meta` of the first message. So it is erased with the message.
  */
 import {
+  isLeft,
   isObject,
   jsonEqual,
+  listOrEmpty,
   ownField,
   ownFields,
   type Immutable,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
-import { anthropic } from 'indelible/codecs/anthropic'
-import { gemini } from 'indelible/codecs/gemini'
-import { openaiChat } from 'indelible/codecs/openai-chat'
-import { openaiResponses } from 'indelible/codecs/openai-responses'
+import { codecs, type Codec } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import type { RecordedApi, Wire } from '../apis/index.ts'
@@ -100,7 +99,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     ...(model !== undefined && { model }),
     content: blocksOf(messages),
     ...(stop !== undefined && { stop_reason: stop }),
-    ...(!hasResponseField(messages[0], 'anthropic-response', 'usage') && {
+    ...(!Object.hasOwn(responseFields(messages[0], 'anthropic-response'), 'usage') && {
       usage: {
         input_tokens: (usage?.input ?? 0) - (usage?.cacheRead ?? 0) - (usage?.cacheWrite ?? 0),
         cache_creation_input_tokens: usage?.cacheWrite ?? 0,
@@ -117,7 +116,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     choices: [
       {
         index: 0,
-        message: encoded(openaiChat, messages)[0] ?? {},
+        message: wiresIn(encoded('openai-chat', messages))[0] ?? {},
         finish_reason: stop ?? stopOf(messages, 'tool_calls', 'stop'),
       },
     ],
@@ -142,7 +141,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     status: stop === undefined || stop === 'completed' ? 'completed' : statuses.has(stop) ? stop : 'incomplete',
     ...(stop !== undefined && !statuses.has(stop) && { incomplete_details: { reason: stop } }),
     model: model ?? 'unknown',
-    output: encoded(openaiResponses, messages),
+    output: wiresIn(encoded('openai-responses', messages)),
     ...(usage !== undefined && {
       usage: {
         input_tokens: usage.input,
@@ -157,8 +156,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     const { candidates: others, ...rest } = fields
     const ofCandidate = Object.entries(rest).filter(([name]) => candidateFields.has(name))
     const ofBody = Object.entries(rest).filter(([name]) => !candidateFields.has(name))
-    const contents = (encodedBody(gemini, messages)['contents'] ?? []) as readonly Wire[]
-    const content = contents.find(({ role }) => role !== 'user')
+    const content = wiresIn(encoded('gemini', messages), 'contents').find(({ role }) => role !== 'user')
     return {
       candidates: [
         {
@@ -206,34 +204,22 @@ const candidateFields: ReadonlySet<string> = new Set([
   ...['avgLogprobs', 'logprobsResult', 'tokenCount', 'urlContextMetadata', 'index'],
 ])
 
-type Encoding = { readonly encode: (messages: never, options: { readonly allow: 'unsettled' }) => unknown }
-
-/** The wire form of messages; empty if the format can't write them. */
-const encodedBody = (codec: Encoding, messages: AnswerFacts['messages']): Wire => {
-  const done = codec.encode(messages as never, { allow: 'unsettled' }) as
-    | { readonly _tag: 'Left' }
-    | { readonly _tag: 'Right'; readonly right: { readonly wire: Wire } }
-  return done._tag === 'Left' ? {} : done.right.wire
+/** The wire form of messages; undefined if the format can't write them. */
+const encoded = (api: RecordedApi, messages: AnswerFacts['messages']): unknown => {
+  const { encode }: Codec<unknown> = codecs[api]
+  const done = encode(messages as readonly Message[], { allow: 'unsettled' })
+  return isLeft(done) ? undefined : done.right.wire
 }
 
-const encoded = (codec: Encoding, messages: AnswerFacts['messages']): readonly Wire[] => {
-  const wire: unknown = encodedBody(codec, messages)
-  return Array.isArray(wire) ? (wire as readonly Wire[]) : []
-}
+/** A list of the wire form of messages: the form itself, or its field with this name. */
+const wiresIn = (wire: unknown, field?: string): readonly Wire[] =>
+  listOrEmpty(field === undefined ? wire : isObject(wire) && wire[field]) as Wire[]
 
 /** The content blocks of Anthropic's answer. */
-const blocksOf = (messages: AnswerFacts['messages']): readonly unknown[] => {
-  const turns = (encodedBody(anthropic, messages)['messages'] ?? []) as readonly Wire[]
-  return turns
+const blocksOf = (messages: AnswerFacts['messages']): readonly unknown[] =>
+  wiresIn(encoded('anthropic', messages), 'messages')
     .filter(({ role }) => role === 'assistant')
-    .flatMap(({ content }) =>
-      typeof content === 'string'
-        ? [{ type: 'text', text: content }]
-        : Array.isArray(content)
-          ? (content as unknown[])
-          : [],
-    )
-}
+    .flatMap(({ content }) => (typeof content === 'string' ? [{ type: 'text', text: content }] : listOrEmpty(content)))
 
 /** The other fields of a response, which its codec keeps in the `meta` of the message. */
 const responseFields = (message: AnswerFacts['messages'][number] | undefined, key: string): JsonObject => {
@@ -241,9 +227,6 @@ const responseFields = (message: AnswerFacts['messages'][number] | undefined, ke
   const fields = meta === undefined ? undefined : ownField(meta as JsonObject, key)
   return isObject(fields) ? (ownFields(fields) as JsonObject) : {}
 }
-
-const hasResponseField = (message: AnswerFacts['messages'][number] | undefined, key: string, field: string): boolean =>
-  Object.hasOwn(responseFields(message, key), field)
 
 const stopOf = (messages: AnswerFacts['messages'], calls: string, other: string): string =>
   messages.some(({ content }) => content.some(({ type }) => type === 'tool_call')) ? calls : other
