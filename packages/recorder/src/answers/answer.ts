@@ -1,6 +1,6 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { admit, endOfString, isLeft, isObject, parseJson, type Json } from 'indelible/internal/json'
+import { admit, isLeft, isObject, parseJson, scanJson, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
@@ -210,13 +210,11 @@ const objectsOf = (list: string): readonly string[] => {
   const found: string[] = []
   let depth = 0
   let from = 0
-  const token = /["{}]/g
-  for (let sign = token.exec(list); sign !== null; sign = token.exec(list)) {
-    // Texts are skipped; outside of them, only braces count.
-    if (sign[0] === '"') token.lastIndex = (endOfString(list, token.lastIndex) ?? list.length) + 1
-    else if (sign[0] === '{' && depth++ === 0) from = sign.index
-    else if (sign[0] === '}' && --depth === 0) found.push(list.slice(from, token.lastIndex))
-  }
+  scanJson(list, 0, (sign, index) => {
+    if (sign === '{' && depth++ === 0) from = index
+    else if (sign === '}' && --depth === 0) found.push(list.slice(from, index + 1))
+    return false
+  })
   return found
 }
 

@@ -1,6 +1,6 @@
 /** Decompresses the bytes of bodies. */
 
-import { endOfString, joinBytes } from 'indelible/internal/json'
+import { joinBytes, scanJson } from 'indelible/internal/json'
 
 /** Decodes bytes in a content encoding. */
 export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
@@ -24,12 +24,9 @@ export const hasTooManyValues = (json: string): boolean => {
   // In valid JSON each value takes two characters with its comma, or with its brackets.
   if (json.length <= 2 * mostValues) return false
   let values = 0
-  const sign = /[",{[]/g
-  for (let found = sign.exec(json); found !== null; found = sign.exec(json)) {
-    if (found[0] === '"') sign.lastIndex = (endOfString(json, sign.lastIndex) ?? json.length) + 1
-    else if (++values > mostValues) return true
-  }
-  return false
+  return (
+    scanJson(json, 0, (sign) => (sign === ',' || sign === '{' || sign === '[') && ++values > mostValues) !== undefined
+  )
 }
 
 /** Decompresses `gzip` or `deflate` with the platform. Throws Error for another encoding or more than `limit` bytes. */

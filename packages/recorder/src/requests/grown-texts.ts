@@ -1,5 +1,5 @@
 /** JSON texts that are sent again and again as a list in them grows: what an earlier text has, too, is not parsed again. */
-import { endOfString, isLeft, parseJson } from 'indelible/internal/json'
+import { isLeft, parseJson, scanJson } from 'indelible/internal/json'
 
 /** A text with its list of messages. */
 interface SeenText {
@@ -89,14 +89,10 @@ const sharedLength = ({ text, start, ends }: SeenText, other: string): number =>
 const endsOf = (json: string, from: number): readonly number[] => {
   const ends: number[] = []
   let depth = 0
-  const token = /["[\]{},]/g
-  token.lastIndex = from
-  for (let sign = token.exec(json); sign !== null; sign = token.exec(json)) {
-    const isEnd = depth === 0 && sign.index > from && (sign[0] === ',' || sign[0] === ']')
-    if (isEnd) ends.push(sign.index)
-    if (sign[0] === '"') token.lastIndex = (endOfString(json, token.lastIndex) ?? json.length) + 1
-    else if (sign[0] === '[' || sign[0] === '{') depth++
-    else if (sign[0] !== ',' && depth-- === 0) break
-  }
+  scanJson(json, from, (sign, index) => {
+    if (depth === 0 && index > from && (sign === ',' || sign === ']')) ends.push(index)
+    if (sign === '[' || sign === '{') depth++
+    return (sign === ']' || sign === '}') && depth-- === 0
+  })
   return ends
 }

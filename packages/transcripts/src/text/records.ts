@@ -2,7 +2,7 @@
  * Splits a line that is not one JSON value: an append that was interrupted leaves a torn record, or NULs, and the next
  * record follows on the same line.
  */
-import { endOfString, inspectJson, isLeft, isObject, type JsonObject } from 'indelible/internal/json'
+import { inspectJson, isLeft, isObject, scanJson, type JsonObject } from 'indelible/internal/json'
 
 /** A piece of a line: a whole record, or text that is none. */
 interface RecordPiece {
@@ -71,24 +71,13 @@ const nextObject = (text: string, from: number): number => {
 }
 
 const opening = /\{\s*"/g
-const mark = /["{}]/g
 
 const endOfObject = (text: string, from: number): number | undefined => {
   let depth = 0
-  for (let at = from; ;) {
-    mark.lastIndex = at
-    const found = mark.exec(text)
-    if (found === null) return undefined
-    const [character] = found
-    let end = found.index
-    if (character === '"') {
-      const close = endOfString(text, end + 1)
-      if (close === undefined) return undefined
-      end = close
-    } else depth += character === '{' ? 1 : -1
-    at = end + 1
-    if (depth === 0) return at
-  }
+  return scanJson(text, from, (sign) => {
+    if (sign === '{') depth += 1
+    return sign === '}' && --depth === 0
+  })
 }
 
 /** Describes a piece that is no record. */

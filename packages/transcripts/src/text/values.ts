@@ -1,6 +1,6 @@
 /** Splits a text of several JSON values, one after another, each over any number of lines. */
 
-import { endOfString, isLeft, parseJson } from 'indelible/internal/json'
+import { isLeft, parseJson, scanJson } from 'indelible/internal/json'
 
 /** The text of one value, and the number of its first line, from 1. */
 interface ValueText {
@@ -38,21 +38,16 @@ export function* valuesOfText(text: string): Generator<ValueText> {
 }
 
 const space = /\s*/y
-const mark = /["{}[\]]/g
 const beginning = /(?<=\n)[{[]/g
 
 const endOfValue = (text: string, from: number): number => {
   if (text[from] !== '{' && text[from] !== '[') return next(beginning, text, from + 1)
   let depth = 0
-  for (let at = from; at < text.length; at = next(mark, text, at)) {
-    const character = text[at]
-    if (character === '"') at = endOfString(text, at + 1) ?? text.length - 1
-    else if (character === '{' || character === '[') depth += 1
-    else depth -= 1
-    if (depth === 0) return at + 1
-    at += 1
-  }
-  return text.length
+  const end = scanJson(text, from, (sign) => {
+    if (sign === '{' || sign === '[') depth += 1
+    return (sign === '}' || sign === ']') && --depth === 0
+  })
+  return end ?? text.length
 }
 
 /** The offset of the next match at or after `from`; the end if there is none. */
