@@ -29,6 +29,8 @@ import { reasonOf } from 'indelible/internal/task'
 import { eventsOfStream, linesOfEvents, streamEvent } from '../answers/stream-lines.ts'
 import { redactedEvents, redactedJson } from '../answers/redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
+import { factsOf } from './replay.ts'
+import { isWrapped } from './write-reply.ts'
 
 /** The options of a replay file. */
 export interface ReplayFileOptions {
@@ -147,9 +149,7 @@ class FileRecording {
       if (isLeft(parsed)) this.#failure ??= `call ${index + 1} can't be recorded: ${parsed.left}`
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
-        const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
-        const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(request.url)
-        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped, isList })
+        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, url: request.url })
         this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
@@ -221,25 +221,22 @@ class FileRecording {
   }
 
   #requestOf(request: ParsedRequest): FileRequest {
-    const { api, model, parameters, tools, system, messages, previous } = this.#reader.recorded(request)
+    const facts = factsOf(this.#reader.recorded(request))
     return {
-      api,
-      model,
-      parameters: withoutBookkeeping(parameters),
-      tools: tools ?? null,
-      system: system === undefined ? null : systemWithoutBookkeeping(system),
-      messages,
-      ...present({ previous }),
+      ...facts,
+      parameters: withoutBookkeeping(facts.parameters),
+      system: systemWithoutBookkeeping(facts.system),
     }
   }
 
-  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
+  #replyOf(api: Api, { status, type, retryAfter, text, error, url }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
     const unwrapped = <T extends Json>(value: T): T =>
-      isWrapped && isObject(value) ? ((value['response'] ?? value) as T) : value
+      isWrapped(url) && isObject(value) ? ((value['response'] ?? value) as T) : value
     const body = bodyIn(text)
     const isFailure = status === undefined || status >= 400
     const isStream = type.includes('event-stream') || isEventText(text)
+    const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(url) // of Gemini
     const chunks = isList && Array.isArray(body) ? (body as readonly Json[]) : []
     const list = chunks.some((chunk) => hasAnswer(api, unwrapped(chunk))) ? chunks : []
     const events = isFailure
@@ -265,9 +262,7 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
-  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
-  readonly isWrapped: boolean
-  readonly isList: boolean
+  readonly url: string
 }
 
 /** Redacts texts as messages are. */

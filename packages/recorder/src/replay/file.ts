@@ -11,6 +11,7 @@ import {
   parseJson,
   present,
   right,
+  utf8Of,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
@@ -138,7 +139,7 @@ const isSame = (a: Message | undefined, b: Message | undefined): boolean =>
 const answerMessages = ({ request, reply }: FileCall): readonly Message[] => {
   if (reply.status !== 200) return []
   const reader = new AnswerReader(apiNamed(request.api) as Api, undefined)
-  reader.take(new TextEncoder().encode(JSON.stringify(bodyOf(request.api, reply) ?? null)))
+  reader.take(utf8Of(JSON.stringify(bodyOf(request.api, reply) ?? null)))
   return reader.end(request.messages).messages
 }
 
@@ -314,5 +315,3 @@ const replyOf = (call: FileCall): RecordedReply => {
     duration: 0,
   }
 }
-
-declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

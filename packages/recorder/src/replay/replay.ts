@@ -5,9 +5,10 @@ import type { Api } from '../apis/index.ts'
 import { formsOf, type ContentOptions, type Forms } from '../requests/content.ts'
 import { RequestReader } from '../requests/request-reader.ts'
 import { apiOf, shownUrl, type ObservedRequest, type ParsedRequest } from '../requests/wire.ts'
+import type { FileRequest } from './file.ts'
 import type { Ignored } from './matching.ts'
 import { messagesText } from './miss.ts'
-import type { RecordedCall, RecordedReply, RecordedRequestFacts } from './recorded-calls.ts'
+import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
 import { ReplayCalls, type ReplayFault } from './replay-calls.ts'
 import { isSameFolder, type WorkFolder } from './work-folder.ts'
 
@@ -142,10 +143,7 @@ export class Replay {
 const refused = (reason: string): ReplayOutcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
 
 /** A request as a source has them. */
-const factsOf = (request: ParsedRequest): RecordedRequestFacts => {
-  const { api, model, system, tools, parameters, messages, previous } = request
-  return {
-    ...{ api, model, parameters, messages, system: system ?? null, tools: tools ?? null },
-    ...present({ previous }),
-  }
+export const factsOf = (request: ParsedRequest): FileRequest => {
+  const { api, model, system = null, tools = null, parameters, messages, previous } = request
+  return { api, model, parameters, messages, system, tools, ...present({ previous }) }
 }

@@ -78,8 +78,8 @@ const madeEvents = (
   return [...events, { ...(typeof type === 'string' && { event: type }), data: JSON.stringify(event) }]
 }
 
-/** Code Assist, which Gemini CLI uses for users who log in, wraps answers in an envelope. */
-const isWrapped = (url: string): boolean => /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(url)
+/** Whether the answers of a URL are in an envelope, as those of Code Assist, which Gemini CLI uses for users who log in. */
+export const isWrapped = (url: string): boolean => /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(url)
 
 const wrapped = (body: Json, url: string): Json => (isWrapped(url) ? { response: body } : body)
 
