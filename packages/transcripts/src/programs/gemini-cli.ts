@@ -123,11 +123,10 @@ class Reader {
     const parts = contentOf(entry)
     const results = parts.map((part) => resultIn(part, this.#calls))
     if (results.length === 0 || !results.every((result) => result !== undefined))
-      return void this.#sink.message(line, userMessage(entry, parts))
+      return void this.#sink.message(line, messageOf(entry, { role: 'user', content: parts }))
     if (results.every((result) => this.#results.get(result.callId) === resultText(result)))
       return this.#sink.aside('result that is told with its call')
-    const beside = metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')]))
-    this.#sink.message(line, this.#withResults({ role: 'tool', content: results, ...idOf(entry), ...beside }))
+    this.#sink.message(line, this.#withResults(messageOf(entry, { role: 'tool', content: results })))
   }
 
   #withResults(message: Message): Message {
@@ -154,11 +153,11 @@ class Reader {
   }
 }
 
-const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message => ({
-  role: 'user',
-  content,
-  ...idOf(entry),
-  ...metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')])),
+/** A message with the id and the other fields of an entry. */
+const messageOf = (entry: JsonObject, message: Message, ...known: readonly string[]): Message => ({
+  ...message,
+  ...(typeof entry['id'] === 'string' && { id: entry['id'] }),
+  ...metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id'), ...known])),
 })
 
 /** The assistant's message, and a message for each result of its calls. */
@@ -175,14 +174,9 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin'], reader: CallRe
     if (call !== undefined && hasResult(call, calls)) origin.aside('call that is told with its message')
     else content.push(call === undefined ? part : { ...call, id: reader.call(call.id || undefined, call.name) })
   }
-  const known = ['type', 'content', 'thoughts', 'toolCalls', ...textsAmong(entry, 'id')]
+  const message: Message = { role: 'assistant', content: [...content, ...calls.map(({ part }) => part)] }
   return [
-    {
-      role: 'assistant',
-      content: [...content, ...calls.map(({ part }) => part)],
-      ...idOf(entry),
-      ...metaOf(format, fieldsBeside(entry, known)),
-    },
+    messageOf(entry, message, 'thoughts', 'toolCalls'),
     ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin, entry)),
   ]
 }
@@ -334,5 +328,3 @@ const readPart = (part: Json): ResultPart => {
 }
 
 const raw = (value: Json): ResultPart => ({ type: 'provider', provider: format, raw: value })
-
-const idOf = ({ id }: JsonObject): { readonly id?: string } => (typeof id === 'string' ? { id } : {})

@@ -15,6 +15,7 @@ import {
   fieldsBeside,
   isObject,
   objectAt,
+  present,
   stringAt,
   Unexpected,
   type Json,
@@ -22,6 +23,7 @@ import {
 } from 'indelible/internal/json'
 import { sourceOf } from 'indelible/internal/codecs'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
+import { callPart, textPart } from '../format/entry-lines.ts'
 import { metaOf } from '../format/other-fields.ts'
 import { countsIn } from '../format/format-facts.ts'
 import type { Ending, LineFormat, Range, Sink } from '../format/line-format.ts'
@@ -129,8 +131,7 @@ class Reader {
         value: objectAt(part, ['messages', index, 'parts', at]),
         line,
       }))
-      const keepOtherFields = fieldsBeside(message, ['info', 'parts'])
-      this.#addTurn({ value, line, parts, ...(keepOtherFields && { beside: keepOtherFields }) }, id)
+      this.#addTurn({ value, line, parts, ...present({ beside: fieldsBeside(message, ['info', 'parts']) }) }, id)
     })
   }
 
@@ -227,18 +228,16 @@ class Reader {
   }
 
   /** Write the summary of a compaction, which replaces everything before it. */
-  #writeSummary(
-    { value, line, beside: keepOtherFields }: Turn,
-    parts: readonly JsonObject[],
-    steps: readonly Step[],
-  ): void {
+  #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
     const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
     const others = parts.flatMap((part) => {
       const rest = part['type'] === 'text' ? fieldsBeside(part, ['type', 'text']) : part
       return rest === undefined ? [] : [rest]
     })
-    const fields = { info: value, parts: others, ...(keepOtherFields && { beside: keepOtherFields }) }
-    this.#sink.summary(line, { text, before: this.#sink.items, beside: fields })
+    this.#sink.summary(line, {
+      ...{ text, before: this.#sink.items },
+      beside: { info: value, parts: others, ...present({ beside }) },
+    })
   }
 }
 
@@ -335,10 +334,7 @@ const readCall = (part: JsonObject, state: JsonObject, keepOtherFields: KeepOthe
   }
   const { meta } = keepOtherFields(part, 'callID', 'tool', 'state')
   return {
-    type: 'tool_call',
-    id: stringAt(part['callID'], ['callID']),
-    name: stringAt(part['tool'], ['tool']),
-    arguments: JSON.stringify(input ?? {}),
+    ...callPart(stringAt(part['callID'], ['callID']), stringAt(part['tool'], ['tool']), JSON.stringify(input ?? {})),
     meta: { [format]: { ...(meta?.[format] as JsonObject | undefined), state: kept } },
   }
 }
@@ -350,7 +346,7 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
   if (!isDone && typeof error !== 'string') return []
   const files = isDone && Array.isArray(attachments) ? (attachments as readonly Json[]) : []
   const content = [
-    { type: 'text', text: isDone ? output : (error as string) } as const,
+    textPart(isDone ? output : (error as string)),
     ...files.map((file): ResultPart =>
       isObject(file) && typeof file['url'] === 'string'
         ? readFile(file, (part, ...known) => metaOf(format, fieldsBeside(part, known)))
@@ -358,12 +354,11 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
     ),
   ]
   const answer = { callId: part['callID'] as string, name: part['tool'] as string, content }
-  const time = timeIn(timesOf(part)['end'], info)
   return [
     {
       role: 'tool',
       content: [{ type: 'tool_result', ...answer, ...(!isDone && { isError: true }) }],
-      ...(time !== undefined && { meta: { [format]: time } }),
+      ...metaOf(format, timeIn(timesOf(part)['end'], info)),
     },
   ]
 }

@@ -21,6 +21,7 @@ import {
 } from 'indelible/internal/json'
 import type { Message, Meta, ResultPart } from 'indelible/message'
 import { blockReader } from '../format/blocks.ts'
+import { resultMessage } from '../format/entry-lines.ts'
 import { EntryTree } from '../format/entry-tree.ts'
 import { countsIn } from '../format/format-facts.ts'
 import type { LineFormat, Range, Sink } from '../format/line-format.ts'
@@ -241,16 +242,10 @@ const piMessage = (wire: JsonObject): Message => {
       return { role, content: parts(content, path, assistantPart), ...meta('role', 'content') }
     case 'toolResult':
       return {
-        role: 'tool',
-        content: [
-          {
-            type: 'tool_result',
-            callId: stringAt(wire['toolCallId'], ['message', 'toolCallId']),
-            content: plainParts(content, path),
-            ...(typeof wire['toolName'] === 'string' && { name: wire['toolName'] }),
-            ...(wire['isError'] === true && { isError: true }),
-          },
-        ],
+        ...resultMessage(stringAt(wire['toolCallId'], ['message', 'toolCallId']), plainParts(content, path), {
+          name: textIn(wire, 'toolName'),
+          isError: wire['isError'] === true,
+        }),
         ...meta(
           'role',
           'content',
