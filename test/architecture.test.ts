@@ -97,10 +97,22 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
   'packages/recorder/src': {
     apis: [], // which requests of each provider carry a conversation
     guard: [], // who may ask a server on this machine
-    proxy: ['apis', 'guard'],
-    replay: ['apis', 'guard'],
+    messages: [], // which messages and tools count as the same
+    answers: ['apis'], // bodies and streams of answers
+    requests: ['apis', 'messages', 'answers'], // bodies of requests, and the form in which they are recorded
+    conversations: ['apis', 'messages', 'requests'], // the session that a call belongs to, and its receipt
+    proxy: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
+    replay: ['apis', 'guard', 'messages', 'answers', 'requests', 'conversations'],
   },
-  'packages/transcripts/src': { sqlite: [], native: [] },
+  'packages/transcripts/src': {
+    text: [], // bytes, lines and JSON texts of a file
+    format: ['text'], // what a format is, and what readers of formats share
+    programs: ['text', 'format'], // the formats of programs, a file or a few for each
+    reading: ['text', 'format', 'programs'], // from a file to a transcript
+    storing: ['format', 'programs'], // from a transcript to a session or an export, with its calls
+    sqlite: ['format', 'programs', 'reading'],
+    native: [], // session files, written for their programs
+  },
   'packages/workflows/src': {
     refs: [], // histories of references
     managed: [], // what of a history a model is sent

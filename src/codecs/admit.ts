@@ -1,4 +1,4 @@
-/** Input validation for all codecs: any value comes in; plain frozen JSON or a fault goes out. */
+/** The common part of `decode`: any value comes in; plain frozen JSON, read by a codec, or a fault goes out. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   admit,
@@ -46,6 +46,31 @@ export const decodeWire = (
     throw error
   }
 }
+
+/**
+ * The state of reading a list piece by piece, because a client sends it again and again as it grows. Pieces that are read one after the other give the
+ * messages of the whole list.
+ */
+export interface ListReading {
+  readonly format: string
+  /**
+   * Read the next elements. Throws Unexpected.
+   *
+   * @param isEnd whether they end the list
+   * @returns all messages so far
+   */
+  readonly read: (list: readonly Json[], isEnd: boolean) => readonly Message[]
+  /** The same state, to continue in another way. */
+  readonly copy: () => ListReading
+}
+
+/** Decode the next elements of a list: untrusted data. After a fault the reading is of no more use. */
+export const decodeNext = (
+  reading: ListReading,
+  list: readonly unknown[],
+  isEnd: boolean,
+): Either<DecodeFault, Decoded> =>
+  decodeWire(reading.format, list, (value) => [...reading.read(value as readonly Json[], isEnd)])
 
 /** A loss for every unknown field of a body. */
 export const lossesForUnread = (

@@ -5,7 +5,7 @@
  * Source  errors of OpenAI's API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
  *         64", in chat 40; "string does not match pattern … '^[a-zA-Z0-9_-]+$'" (2026-09)
  */
-import type { Place } from './losses.ts'
+import type { Place } from './encoder.ts'
 import type { ToolCallPart } from '../message/index.ts'
 
 export const fitsCallId = (id: string, longest: number): boolean => id.length > 0 && id.length <= longest

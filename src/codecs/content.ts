@@ -1,6 +1,6 @@
 /** Content as most formats write it: a single plain text becomes a string. */
 import { isObject, ownField } from '../json/index.ts'
-import type { Place } from './losses.ts'
+import type { Place } from './encoder.ts'
 import type { Part, ResultPart, ToolResultPart } from '../message/index.ts'
 
 /** Whether the parts are one text without kept fields, which `asContent` would write as a string. */

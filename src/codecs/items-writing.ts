@@ -1,7 +1,7 @@
 /** Writes lists of items, for OpenAI Responses and the Agents SDK. */
 import { isObject, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
-import type { Place } from './losses.ts'
+import type { Place } from './encoder.ts'
 import { asContent } from './content.ts'
 import { restoreResidual, type MutableObject, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'

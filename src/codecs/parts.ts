@@ -16,8 +16,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../message/index.ts'
-import { joinMarks } from './marks.ts'
-import { keepResidual } from './residual.ts'
+import { joinMarks, keepResidual } from './residual.ts'
 
 /** The `meta` kept with a message or part. */
 export type KeptMeta = { readonly meta?: Meta }

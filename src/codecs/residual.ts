@@ -89,6 +89,12 @@ export const residualOf = (format: string, owner: { readonly meta?: Meta }): Kep
   }
 }
 
+/** Marks of `as`, separated by spaces; undefined if there are none. */
+export const joinMarks = <Mark extends string>(...words: readonly (Mark | false | undefined)[]): string | undefined =>
+  words.filter(Boolean).join(' ') || undefined
+
+export const hasMark = (kept: Kept | undefined, mark: string): boolean => kept?.as?.split(' ').includes(mark) === true
+
 /** The other formats that kept fields with a message or part which `format` can't write. */
 export const foreignFields = (
   format: string,

@@ -39,7 +39,7 @@ export {
 export { plainOf, revivePlain, type Tag } from './plain.ts'
 export { present } from './present.ts'
 export { checkArgument, optionsOf, type OptionNames } from './options.ts'
-export { endOfString, isTooDeep, jsonIn, jsonOrText, parseJson, type JsonTextProblem } from './text.ts'
+export { endOfString, isTooDeep, jsonIn, jsonOrText, parseJson, scanJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
 export {
   base64Of,

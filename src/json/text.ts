@@ -165,3 +165,27 @@ export const endOfString = (text: string, from: number): number | undefined => {
   }
   return undefined
 }
+
+/**
+ * Visit the signs of JSON text outside of its strings: brackets, braces, commas, and the quotes that open a string.
+ *
+ * Cost    O(text)
+ *
+ * @param visit receives a sign and its offset; true ends the scan
+ * @returns the offset behind the last sign visited, or behind the string that it opens; undefined if nothing ended the scan
+ */
+export const scanJson = (
+  text: string,
+  from: number,
+  visit: (sign: string, index: number) => boolean,
+): number | undefined => {
+  const signs = /["{}[\],]/g
+  signs.lastIndex = from
+  for (let found = signs.exec(text); found !== null; found = signs.exec(text)) {
+    const end = found[0] === '"' ? endOfString(text, signs.lastIndex) : found.index
+    if (end === undefined) return undefined
+    signs.lastIndex = end + 1
+    if (visit(found[0], found.index)) return end + 1
+  }
+  return undefined
+}

@@ -8,7 +8,7 @@ import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { deriveContext } from 'indelible/context'
 import { JoinedCompletion, JoinedEvents, JoinedMessage, JoinedResponse } from 'indelible/internal/codecs'
 import { readTranscript } from '@indelible/transcripts'
-import { redactedEvents } from '../../packages/recorder/src/redacted-events.ts'
+import { redactedEvents } from '../../packages/recorder/src/answers/redacted-events.ts'
 import { agentFiles } from '../../packages/transcripts/test/agent-files.ts'
 
 /** Makes an input of a length, and returns what is to be counted. */
@@ -380,7 +380,7 @@ export function* cases(): Generator<readonly [string, Prepare]> {
         return () => {
           const joined = make()
           for (const event of given) joined.take(event as never)
-          void (joined.body ?? joined.response)
+          void joined.body
         }
       },
     ]

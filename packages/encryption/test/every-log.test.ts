@@ -19,7 +19,7 @@ import { exportLines, readTranscript, importTranscript } from '@indelible/transc
 import { orThrow } from 'indelible'
 import { afterAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../../src/proof/internal.ts'
-import { chainOf } from '../../recorder/src/identity.ts'
+import { chainOf } from '../../recorder/src/messages/identity.ts'
 import { ok } from '../../../test/task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-every-log-'))

@@ -1,5 +1,4 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
   ownFields,
@@ -18,16 +17,16 @@ import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
-import type { RecordedAnswer } from './answer.ts'
-import type { Api, RecordedApi } from './apis/index.ts'
-import { changesTo } from './answer-body.ts'
-import { cacheBreak, type CallBefore } from './cache-break.ts'
-import type { Compaction } from './compaction.ts'
-import { formsOf, type Forms, type ContentOptions } from './content.ts'
-import { problem, type Conversation, type SentBefore } from './conversation.ts'
-import { sharedFrom } from './conversation-match.ts'
-import { Conversations, isOver, type Unread } from './conversations.ts'
-import { providerKeyOf } from './places.ts'
+import type { RecordedAnswer } from './answers/answer.ts'
+import type { RecordedApi } from './apis/index.ts'
+import { changesTo } from './answers/answer-body.ts'
+import { cacheBreak, type CallBefore } from './conversations/cache-break.ts'
+import type { Compaction } from './conversations/compaction.ts'
+import { formsOf, type Forms, type ContentOptions } from './requests/content.ts'
+import { problem, type Conversation, type SentBefore } from './conversations/conversation.ts'
+import { sharedFrom } from './conversations/conversation-match.ts'
+import { Conversations, isOver, type Unread } from './conversations/conversations.ts'
+import { providerKeyOf } from './conversations/places.ts'
 import {
   toSentMessage,
   blockIdOf,
@@ -36,15 +35,16 @@ import {
   runsOf,
   sentDigestOf,
   sentOf,
+  textOfBlock,
   type CacheBreak,
   type CallDetails,
   type SentRuns,
   type SentEntries,
-} from './receipt.ts'
-import type { StreamEvent } from './stream-lines.ts'
+} from './conversations/receipt.ts'
+import type { StreamEvent } from './answers/stream-lines.ts'
 import type { Tally } from './summary.ts'
-import { RequestReader } from './request-reader.ts'
-import type { ObservedRequest, ParsedRequest } from './wire.ts'
+import { RequestReader } from './requests/request-reader.ts'
+import type { ParsedRequest } from './requests/wire.ts'
 
 /** A recorded request, with the state to record its answer. */
 export interface RecordedRequest {
@@ -81,36 +81,32 @@ const mostReply = 2 ** 16
 export class Calls {
   readonly #store: Store
   readonly #forms: Forms
-  readonly #reader: RequestReader
   readonly #tally: Tally
-  readonly #conversations: Conversations
+  /** Reads the bodies of requests. */
+  readonly reader: RequestReader
+  readonly conversations: Conversations
 
   constructor(store: Store, kept: ContentOptions, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
     this.#forms = formsOf(kept)
-    this.#reader = new RequestReader(this.#forms)
+    this.reader = new RequestReader(this.#forms)
     this.#tally = tally
-    this.#conversations = new Conversations(store, tell)
-  }
-
-  /** Read the body of a request. The error says why it can't be read. */
-  parse(api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> {
-    return this.#reader.parse(api, body, request)
+    this.conversations = new Conversations(store, tell)
   }
 
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const parsed = this.#reader.recorded(request)
+    const parsed = this.reader.recorded(request)
     const messages = parsed.messages
     const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
-      const found = await this.#conversations.find(parsed, messages, named)
+      const found = await this.conversations.find(parsed, messages, named)
       const { conversation, from, taken, compaction, edit, original } = found
       const news = messages.slice(taken)
       // With another beginning it is found by its answers: all its chains are new, and to index them would cost as much.
       if (compaction === undefined || edit === undefined)
-        await this.#conversations.index(conversation, from, compaction === undefined ? news : messages)
+        await this.conversations.index(conversation, from, compaction === undefined ? news : messages)
       const appended =
         compaction !== undefined
           ? await this.#compact(conversation, compaction, messages)
@@ -118,8 +114,8 @@ export class Calls {
             ? right(undefined)
             : await conversation.replaceFrom(from, news)
       if (isLeft(appended)) {
-        const isLost = isOver(appended.left) || this.#conversations.isUnread(appended.left)
-        if (isLost) this.#conversations.forget(conversation.session.id)
+        const isLost = isOver(appended.left) || this.conversations.isUnread(appended.left)
+        if (isLost) this.conversations.forget(conversation.session.id)
         if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
@@ -161,16 +157,8 @@ export class Calls {
     const { tools, system } = details
     const blocks = await this.#store.getBlocks([tools, system].filter((id) => id !== undefined))()
     if (isLeft(blocks)) return undefined
-    const texts = blocks.right.map((bytes) => new TextDecoder().decode(bytes))
+    const texts = blocks.right.map(textOfBlock)
     return { tools: tools && texts[0], system: system && texts.at(-1), messages: [] }
-  }
-
-  hasResponse(id: string): Promise<boolean> {
-    return this.#conversations.hasResponse(id)
-  }
-
-  keepSums(): Promise<void> {
-    return this.#conversations.keepSums()
   }
 
   #compact(
@@ -232,7 +220,7 @@ export class Calls {
     for (let attempt = 1; ; attempt++) {
       if (isSealed || (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len])) {
         const shared = sharedFrom(0, conversation, chain)
-        conversation = await this.#conversations.forked(conversation, shared, parsed)
+        conversation = await this.conversations.forked(conversation, shared, parsed)
         // A request that names an earlier response has only the messages after it.
         const earlier = begun.now.entries.slice(0, len - input.length)
         const view = begun.conversation.session.view()
@@ -257,10 +245,7 @@ export class Calls {
         ...fields,
       }
       // Indexed before the append, so that a kill leaves no messages that can't be found.
-      await this.#conversations.index(conversation, conversation.len, messages)
-      if (messages[0] !== undefined) await this.#conversations.indexAnswer(conversation, messages[0])
-      for (const id of messages.length > 0 ? responses : [])
-        await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
+      await this.conversations.indexAnswer(conversation, messages, responses)
       const note = conversation.session.notes().length
       onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt, [...stored.values()])
@@ -272,7 +257,7 @@ export class Calls {
         break
       }
       isSealed = finished.left._tag === 'SessionSealed'
-      if (isSealed) this.#conversations.forget(conversation.session.id)
+      if (isSealed) this.conversations.forget(conversation.session.id)
       if (attempt === mostAttempts || !(isSealed || finished.left._tag === 'SessionConflict'))
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
@@ -338,8 +323,6 @@ const beginningOf = (body: Json | undefined): string | undefined =>
   body === undefined
     ? undefined
     : (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, mostReply).toWellFormed()
-
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
 
 /** Blocks to store, by id. */
 type Stored = Map<BlockId, Uint8Array>

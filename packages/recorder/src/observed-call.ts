@@ -1,12 +1,11 @@
 /** Observes a call in progress, and records it in the right order even if its events arrive out of order. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, joinBytes, present } from 'indelible/internal/json'
 import { reasonOf } from 'indelible/internal/task'
-import { AnswerReader, type RecordedAnswer } from './answer.ts'
+import { AnswerReader } from './answers/answer.ts'
 import type { Api } from './apis/index.ts'
-import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
-import type { RecordedRequest, OnPlace, CallOutcome } from './call.ts'
-import type { ParsedRequest, ObservedRequest } from './wire.ts'
+import { isIdentity, mostPlain, mostWaiting, type Decompress } from './answers/body.ts'
+import type { Calls, OnPlace, RecordedRequest } from './call.ts'
+import type { ParsedRequest, ObservedRequest } from './requests/wire.ts'
 
 /** An observed call. Report its traffic here. None of these methods throws or waits. */
 export interface ObservedCall {
@@ -42,15 +41,9 @@ export interface Recording {
   readonly plain: Decompress
   /** Whether the events of answers are recorded. */
   readonly wantsEvents: boolean
-  readonly parse: (api: Api, body: string, request: ObservedRequest) => Either<string, ParsedRequest>
+  readonly calls: Calls
   /** Record a request; undefined if it should not be recorded. */
   readonly begin: (parsed: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
-  readonly finish: (
-    begun: RecordedRequest,
-    answered: RecordedAnswer | undefined,
-    outcome: CallOutcome,
-    onPlace?: OnPlace,
-  ) => Promise<void>
 }
 
 /** The milliseconds to let the answer go first; then the request is recorded while the model thinks. */
@@ -107,7 +100,7 @@ export const observeCall = (
         // A client may stop reading once the stream has ended or reported the provider's error.
         const isSaid = answered?.whole === true || answered?.error !== undefined
         const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
-        await recording.finish(
+        await recording.calls.finish(
           call,
           answered,
           {
@@ -142,7 +135,7 @@ export const observeCall = (
         const encoding = request.header('content-encoding')
         const bytes =
           typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
-        const parsed = recording.parse(
+        const parsed = recording.calls.reader.parse(
           api,
           typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes),
           request,

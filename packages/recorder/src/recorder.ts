@@ -7,14 +7,14 @@ import { optionsOf, type OptionNames } from 'indelible/internal/json'
 import { digestOf } from 'indelible/internal/proof'
 import type { Store } from 'indelible/store'
 import { amount, reasonOf } from 'indelible/internal/task'
-import { decompressBytes, mostWaiting } from './body.ts'
+import { decompressBytes, mostWaiting, type Decompress } from './answers/body.ts'
 import { Calls, type RecordedRequest, type OnPlace } from './call.ts'
-import type { ContentOptions } from './content.ts'
-import { setupLength } from './compaction.ts'
-import { chainOf } from './identity.ts'
+import type { ContentOptions } from './requests/content.ts'
+import { setupLength } from './conversations/compaction.ts'
+import { chainOf } from './messages/identity.ts'
 import { observeCall, type ObservedCall, type Recording } from './observed-call.ts'
 import { Tally, type RecorderSummary } from './summary.ts'
-import { apiOf, shownUrl, type ParsedRequest, type ObservedRequest } from './wire.ts'
+import { apiOf, shownUrl, type ParsedRequest, type ObservedRequest } from './requests/wire.ts'
 
 /** The options of a recorder. */
 export interface RecorderOptions extends ContentOptions {
@@ -100,12 +100,14 @@ const optionNames: OptionNames<RecorderOptions> = {
 const shortestTime = 2 ** -10
 
 /** Records calls one after the other. */
-class Keeper {
+class Keeper implements Recording {
+  readonly calls: Calls
+  readonly now: () => number
+  readonly plain: Decompress
+  readonly wantsEvents: boolean
   readonly #options: RecorderOptions
   readonly #tally = new Tally()
-  readonly #recording: Recording
   readonly #open = new Set<ObservedCall>()
-  readonly #calls: Calls
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
   /** When the last call began. */
@@ -115,30 +117,28 @@ class Keeper {
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const calls = (this.#calls = new Calls(options.store, options, this.#tally, (unread) =>
+    this.calls = new Calls(options.store, options, this.#tally, (unread) =>
       this.#tell({ _tag: 'SessionUnread', ...unread }),
-    ))
-    const now = options.now ?? (() => options.store.now())
-    this.#recording = {
-      now,
-      startTime: () => {
-        const time = now()
-        const isSame = time <= this.#started && time > this.#started - 1
-        return (this.#started = isSame ? this.#started + shortestTime : time)
-      },
-      later: (url, of, work) => this.#later(url, of, work),
-      hold: (bytes) => {
-        if (bytes > 0 && this.#held + bytes > mostWaiting) return false
-        this.#held += bytes
-        return true
-      },
-      release: (bytes) => void (this.#held -= bytes),
-      plain: options.decompress ?? decompressBytes,
-      wantsEvents: options.answers === 'exact',
-      parse: (api, body, request) => calls.parse(api, body, request),
-      begin: (parsed, request) => this.#begin(calls, parsed, request),
-      finish: (begun, answered, outcome, place) => calls.finish(begun, answered, outcome, place),
-    }
+    )
+    this.now = options.now ?? (() => options.store.now())
+    this.plain = options.decompress ?? decompressBytes
+    this.wantsEvents = options.answers === 'exact'
+  }
+
+  startTime(): number {
+    const time = this.now()
+    const isSame = time <= this.#started && time > this.#started - 1
+    return (this.#started = isSame ? this.#started + shortestTime : time)
+  }
+
+  hold(bytes: number): boolean {
+    if (bytes > 0 && this.#held + bytes > mostWaiting) return false
+    this.#held += bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes
   }
 
   observe(request: ObservedRequest, onPlace: OnPlace | undefined): ObservedCall | undefined {
@@ -147,7 +147,7 @@ class Keeper {
       this.#tally.passed()
       return undefined
     }
-    const call = observeCall(api, request, this.#recording, onPlace)
+    const call = observeCall(api, request, this, onPlace)
     this.#open.add(call)
     void call.over.then(() => this.#open.delete(call))
     return call
@@ -157,7 +157,7 @@ class Keeper {
     const open = [...this.#open]
     for (const call of open) call.fail('the recorder was closed before the answer ended')
     await Promise.all(open.map(({ over }) => over))
-    await this.#calls.keepSums()
+    await this.calls.conversations.keepSums()
   }
 
   async settled(): Promise<void> {
@@ -168,8 +168,8 @@ class Keeper {
     return this.#tally.summary()
   }
 
-  async #begin(calls: Calls, parsed: ParsedRequest, request: ObservedRequest): Promise<RecordedRequest | undefined> {
-    if (await this.#isSampled(calls, parsed)) return calls.begin(parsed, this.#options.sessionOf?.(request))
+  async begin(parsed: ParsedRequest, request: ObservedRequest): Promise<RecordedRequest | undefined> {
+    if (await this.#isSampled(parsed)) return this.calls.begin(parsed, this.#options.sessionOf?.(request))
     this.#tally.passed()
     return undefined
   }
@@ -182,8 +182,8 @@ class Keeper {
     }
   }
 
-  /** Queue work after all earlier steps. Failures are reported. */
-  #later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
+  /** Failures are reported. */
+  later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
       this.#tally.lost(of)
@@ -195,10 +195,10 @@ class Keeper {
   }
 
   /** Whether a conversation is in the sample; the same for all its calls. */
-  async #isSampled(calls: Calls, { messages, client, previous }: ParsedRequest): Promise<boolean> {
+  async #isSampled({ messages, client, previous }: ParsedRequest): Promise<boolean> {
     const { sample = 1 } = this.#options
     if (sample >= 1 || sample <= 0) return sample > 0
-    if (previous !== undefined) return calls.hasResponse(previous)
+    if (previous !== undefined) return this.calls.conversations.hasResponse(previous)
     // By the first message that is no system text: that text is common to many conversations, and may change in one.
     const setup = setupLength(messages)
     const beginning = chainOf(setup === messages.length ? messages : messages.slice(setup, setup + 1)).at(-1)

@@ -1,7 +1,7 @@
 /** What is read of an answer, whole, in pieces or broken off, in each provider's format. */
 import { describe, expect, it } from 'vitest'
-import { AnswerReader, type RecordedAnswer } from '../src/answer.ts'
-import { mostPlain } from '../src/body.ts'
+import { AnswerReader, type RecordedAnswer } from '../src/answers/answer.ts'
+import { mostPlain } from '../src/answers/body.ts'
 import { apis, type RecordedApi } from '../src/apis/index.ts'
 
 const sse = 'text/event-stream; charset=utf-8'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { eventsInStore } from '@indelible/workflows/activities'
 import { withLedger } from '@indelible/evidence'
-import { Places } from '../src/places.ts'
+import { Places } from '../src/conversations/places.ts'
 import { Tally } from '../src/summary.ts'
 import type { Store } from 'indelible/store'
 

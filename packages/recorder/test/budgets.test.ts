@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { memoryStore, type Store } from 'indelible'
 import { createRecorder } from '@indelible/recorder'
 import { decompress } from '../src/proxy/internal.ts'
-import { hasTooManyValues, mostMessages, mostValues, mostWaiting } from '../src/body.ts'
+import { hasTooManyValues, mostMessages, mostValues, mostWaiting } from '../src/answers/body.ts'
 
 /** A store that counts what is asked of it. */
 const countingStore = (): { readonly store: Store; readonly asked: () => number } => {

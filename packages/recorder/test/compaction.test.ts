@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { assistant, user, type Message } from 'indelible'
-import { compactionOf, type IndexedMessages } from '../src/compaction.ts'
-import { identityOf } from '../src/identity.ts'
+import { compactionOf, type IndexedMessages } from '../src/conversations/compaction.ts'
+import { identityOf } from '../src/messages/identity.ts'
 
 const indexed = (messages: readonly Message[]): IndexedMessages => ({
   len: messages.length,

@@ -4,10 +4,17 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, textOf, user, type Message } from 'indelible'
 import type { Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/internal.ts'
-import { Conversation } from '../src/conversation.ts'
-import { Conversations } from '../src/conversations.ts'
-import { baseOf, compactionOf, noBase, noteOfBase, type Compaction, type IndexedMessages } from '../src/compaction.ts'
-import { identityOf } from '../src/identity.ts'
+import { Conversation } from '../src/conversations/conversation.ts'
+import { Conversations } from '../src/conversations/conversations.ts'
+import {
+  baseOf,
+  compactionOf,
+  noBase,
+  noteOfBase,
+  type Compaction,
+  type IndexedMessages,
+} from '../src/conversations/compaction.ts'
+import { identityOf } from '../src/messages/identity.ts'
 
 const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
 

@@ -1,7 +1,7 @@
 /** What counts as the same JSON, and which of the earlier lists a list continues. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { GrowingLists, isSameJson } from '../src/growing-lists.ts'
+import { GrowingLists, isSameJson } from '../src/requests/growing-lists.ts'
 
 const leaves = [
   'null',

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isLeft } from 'indelible/internal/json'
-import { GrownTexts } from '../src/grown-texts.ts'
+import { GrownTexts } from '../src/requests/grown-texts.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const listIn = (value: unknown): unknown => Object(value)['messages'] as unknown

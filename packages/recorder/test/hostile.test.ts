@@ -1,7 +1,7 @@
 /** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { decompress } from '../src/proxy/internal.ts'
-import { decompressBytes } from '../src/body.ts'
+import { decompressBytes } from '../src/answers/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { memoryStore, openSession, textOf, type Message, type Store } from 'indelible'

@@ -4,10 +4,10 @@ import { assistant, image, orThrow, reasoning, text, toolCall, toolResult, user,
 import { codecs } from 'indelible/codecs'
 import { provider, refusal } from 'indelible/message'
 import { partialParse } from '@anthropic-ai/sdk/_vendor/partial-json-parser/parser'
-import { partialJson } from '../src/partial-json.ts'
-import { chainOf, emptyChain, extendChain, identityOf } from '../src/identity.ts'
-import { sentDigestOf } from '../src/receipt.ts'
-import { withoutMarks } from '../src/wire.ts'
+import { partialJson } from '../src/messages/partial-json.ts'
+import { chainOf, emptyChain, extendChain, identityOf } from '../src/messages/identity.ts'
+import { sentDigestOf } from '../src/conversations/receipt.ts'
+import { withoutMarks } from '../src/requests/wire.ts'
 
 const url = 'https://example.com/a.png'
 

@@ -9,7 +9,7 @@ import { listSessions, memoryStore } from 'indelible'
 import { createRecorder } from '@indelible/recorder'
 import { root } from '../../../scripts/run.ts'
 import { modelIn } from '../src/apis/api.ts'
-import { apiOf } from '../src/wire.ts'
+import { apiOf } from '../src/requests/wire.ts'
 
 const many = 5_000_000
 

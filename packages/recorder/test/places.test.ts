@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { memoryStore, orThrow, type Store } from 'indelible'
 import { ownStore, storeTask } from 'indelible/internal/store'
-import { Places } from '../src/places.ts'
+import { Places } from '../src/conversations/places.ts'
 import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 
@@ -43,12 +43,11 @@ it('places that two processes add at once are all found, by them and by a third'
   const store = memoryStore()
   const [a, b] = [new Places(store), new Places(store)]
   const keys = Array.from({ length: 300 }, (_, index) => `m:${index}` as const)
-  await Promise.all(
-    keys.map(async (key, index) => {
-      const places = index % 2 === 0 ? a : b
-      orThrow(await places.add([[key, { session: `s${index % 7}`, len: index }]]))
-    }),
-  )
+  const addEach = async (places: Places, parity: number): Promise<void> => {
+    for (const [index, key] of keys.entries())
+      if (index % 2 === parity) orThrow(await places.add([[key, { session: `s${index % 7}`, len: index }]]))
+  }
+  await Promise.all([addEach(a, 0), addEach(b, 1)])
   for (const places of [a, b, new Places(store)])
     for (const [index, key] of keys.entries())
       expect(orThrow(await places.find(key))).toEqual([{ session: `s${index % 7}`, len: index }])

@@ -32,7 +32,7 @@ import {
 import { ok } from '../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
 import { anthropicEvents, chatEvents, responsesEvents, type Answer } from '../../../test/run/wire.ts'
-import { toSentMessage } from '../src/receipt.ts'
+import { toSentMessage } from '../src/conversations/receipt.ts'
 import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 
 let server: ProviderServer | undefined

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Message } from 'indelible'
 import { rounds } from '../../../test/rounds.ts'
-import { AnswerReader, type RecordedAnswer } from '../src/answer.ts'
+import { AnswerReader, type RecordedAnswer } from '../src/answers/answer.ts'
 import { apis, type RecordedApi } from '../src/apis/index.ts'
 
 type Fields = { readonly [field: string]: unknown }

@@ -17,7 +17,7 @@ import { describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { readTranscriptStream, type TranscriptEvent } from '@indelible/transcripts'
 import type { JsonObject } from '../../../src/json/index.ts'
-import { ParentFirst } from '../src/parent-first.ts'
+import { ParentFirst } from '../src/format/parent-first.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { lines, outline, read } from './reading.ts'
 

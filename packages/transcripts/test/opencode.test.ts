@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { settle } from 'indelible'
 import { sourceTimeOf } from '@indelible/transcripts'
-import { valuesOfText } from '../src/values.ts'
+import { valuesOfText } from '../src/text/values.ts'
 import { lines, outline, read } from './reading.ts'
 import { rounds } from '../../../test/rounds.ts'
 

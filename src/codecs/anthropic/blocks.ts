@@ -1,6 +1,6 @@
 /** Writes parts as blocks. Each writer returns the block, or records a loss and returns nothing. */
 import { jsonOrText, textOfBase64 } from '../../json/index.ts'
-import type { Place } from '../losses.ts'
+import type { Place } from '../encoder.ts'
 import type {
   FilePart,
   ImagePart,

@@ -15,10 +15,9 @@ import {
   type JsonObject,
   ownField,
 } from '../../json/index.ts'
-import { decodeWire, lossesForUnread } from '../admit.ts'
+import { decodeWire, lossesForUnread, type ListReading } from '../admit.ts'
 import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
-import type { ListReading } from '../list-reading.ts'
 import type {
   FilePart,
   ImagePart,

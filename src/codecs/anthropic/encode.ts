@@ -1,9 +1,8 @@
 /** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
 import { ownField } from '../../json/index.ts'
-import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode, EncodeOptions } from '../codec.ts'
-import type { Place, Writing } from '../losses.ts'
+import { encoderFor, type Place, type Writing } from '../encoder.ts'
 import type { Message } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart as Part } from '../../message/internal.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'

@@ -6,9 +6,7 @@
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
 import { isObject, jsonIn, ownField, textOrEmpty } from '../../json/index.ts'
-import { JoinedItems } from '../joined-items.ts'
-import { isIndex, valuesIn, type Fields } from '../joining.ts'
-import { mergeCounts } from '../usage-counts.ts'
+import { isIndex, JoinedItems, mergeCounts, valuesIn, type Fields } from '../joining.ts'
 
 /** A block of the answer, as far as it came. */
 export interface JoinedBlock {

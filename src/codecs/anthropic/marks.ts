@@ -1,7 +1,6 @@
 /** The marks that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
-import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
-import { residualOf, type Kept } from '../residual.ts'
+import { hasMark as isKept, joinMarks as marksOf, residualOf, type Kept } from '../residual.ts'
 import { ownField, isObject } from '../../json/index.ts'
 
 /** The codec's name. */

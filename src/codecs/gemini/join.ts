@@ -1,7 +1,6 @@
 /** Joins the chunks of a streamed answer into one response. */
 import { isObject, listOrEmpty } from '../../json/index.ts'
-import type { Fields } from '../joining.ts'
-import { mergeCounts } from '../usage-counts.ts'
+import { mergeCounts, type Fields } from '../joining.ts'
 
 /** Joins chunks as they arrive. */
 export class JoinedResponse {
@@ -26,7 +25,7 @@ export class JoinedResponse {
   }
 
   /** The response so far; undefined before the first chunk. */
-  get response(): Fields | undefined {
+  get body(): Fields | undefined {
     if (!this.#seen) return undefined
     const candidates = [...this.#candidates.values()].map((candidate) => candidate.whole)
     return {
@@ -52,7 +51,7 @@ export class JoinedResponse {
 export const joinResponses = (chunks: Iterable<object>): { readonly [field: string]: unknown } => {
   const joined = new JoinedResponse()
   for (const chunk of chunks as Iterable<unknown>) joined.take(isObject(chunk) ? plainOf(chunk) : chunk)
-  return joined.response ?? {}
+  return joined.body ?? {}
 }
 
 /** Converts a chunk to plain JSON: the client's chunks are class instances with HTTP headers. */

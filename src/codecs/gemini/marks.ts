@@ -1,6 +1,5 @@
 /** The marks that the codec keeps in `as`. */
-import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
-import type { Kept } from '../residual.ts'
+import { hasMark as isKept, joinMarks as marksOf, type Kept } from '../residual.ts'
 
 /** The codec's name. */
 export const format = 'gemini'

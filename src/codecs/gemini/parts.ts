@@ -3,7 +3,7 @@ import { inspectJson, isLeft, isObject, type JsonObject } from '../../json/index
 import type { FilePart, ImagePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedPart } from '../../message/internal.ts'
 import { inputOf } from '../input.ts'
-import type { Place } from '../losses.ts'
+import type { Place } from '../encoder.ts'
 import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject as Fields } from '../residual.ts'
 import { format, isMarked } from './marks.ts'
 import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'

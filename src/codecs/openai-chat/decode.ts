@@ -10,11 +10,10 @@ import {
   type Json,
   type JsonObject,
 } from '../../json/index.ts'
-import { decodeWire } from '../admit.ts'
+import { decodeWire, type ListReading } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { Decode } from '../codec.ts'
-import type { ListReading } from '../list-reading.ts'
 import type {
   FilePart,
   Message,

@@ -1,9 +1,8 @@
 /** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
 import { jsonOrText, ownField } from '../../json/index.ts'
-import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode } from '../codec.ts'
-import { listWriter, type Place, type Writing } from '../losses.ts'
+import { encoderFor, listWriter, type Place, type Writing } from '../encoder.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/internal.ts'
 import { answersOf, asContent } from '../content.ts'

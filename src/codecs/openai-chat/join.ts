@@ -5,8 +5,7 @@
  * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
  */
 import { isObject, ownField, ownFields } from '../../json/index.ts'
-import { valuesIn, type Fields } from '../joining.ts'
-import { mergeCounts } from '../usage-counts.ts'
+import { mergeCounts, valuesIn, type Fields } from '../joining.ts'
 import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
 
 /** Joins chunks as they arrive. */

@@ -12,11 +12,10 @@ import {
   ownField,
   ownFields,
 } from '../../json/index.ts'
-import { decodeWire, lossesForUnread } from '../admit.ts'
+import { decodeWire, lossesForUnread, type ListReading } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { Decode, Loss } from '../codec.ts'
-import type { ListReading } from '../list-reading.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { contentOf, isAgentsItem, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
 import { callPart, filePart, imagePart, messageOf, resultPart, stringIn, textPart } from '../parts.ts'

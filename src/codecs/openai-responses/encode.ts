@@ -1,9 +1,8 @@
 /** Encodes OpenAI Responses items: one item per call, per result and per assistant text. */
 import { jsonIn, ownField, type Json } from '../../json/index.ts'
-import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode } from '../codec.ts'
-import { listWriter, type Place, type Writing } from '../losses.ts'
+import { encoderFor, listWriter, type Place, type Writing } from '../encoder.ts'
 import type { Message, ProviderPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/internal.ts'
 import { answersOf } from '../content.ts'

@@ -5,8 +5,7 @@
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
 import { isObject, listOrEmpty, textOrEmpty } from '../../json/index.ts'
-import { JoinedItems } from '../joined-items.ts'
-import { isIndex, type Fields } from '../joining.ts'
+import { isIndex, JoinedItems, type Fields } from '../joining.ts'
 
 /** An item of the answer, as far as it came. */
 interface JoinedItem {

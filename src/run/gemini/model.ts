@@ -93,7 +93,7 @@ class GeminiAnswer {
   *take(chunk: Fresh): Generator<ModelEvent> {
     this.#joined.take(chunk)
     this.#known = undefined
-    const parts = partsIn(this.#joined.response)
+    const parts = partsIn(this.#joined.body)
     while (this.#ended < parts.length - 1) yield* this.#end(parts)
     const last = parts[this.#ended]
     if (last === undefined) return
@@ -104,7 +104,7 @@ class GeminiAnswer {
   }
 
   *finish(): Generator<ModelEvent> {
-    const { response } = this.#joined
+    const { body: response } = this.#joined
     const feedback = response?.['promptFeedback']
     const blocked = isObject(feedback) ? feedback['blockReason'] : undefined
     const finished = candidateIn(response)?.['finishReason']
@@ -165,10 +165,9 @@ class GeminiAnswer {
   }
 
   #read(): Message {
-    const { content, groundingMetadata, citationMetadata, urlContextMetadata } =
-      candidateIn(this.#joined.response) ?? {}
+    const { content, groundingMetadata, citationMetadata, urlContextMetadata } = candidateIn(this.#joined.body) ?? {}
     const candidate = { content: content ?? { parts: [] }, groundingMetadata, citationMetadata, urlContextMetadata }
-    const unreadChunks = this.#joined.response?.['unreadChunks']
+    const unreadChunks = this.#joined.body?.['unreadChunks']
     const body: unknown = JSON.parse(JSON.stringify({ candidates: [candidate], unreadChunks }))
     return messagesOf(decodeResponse(body, { after: this.#request.messages }))[0] as Message
   }

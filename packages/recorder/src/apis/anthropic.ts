@@ -5,7 +5,7 @@ import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
 import { anthropicReading, JoinedMessage } from 'indelible/internal/codecs'
 import { isObject, jsonIn } from 'indelible/internal/json'
-import { errorIn, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, modelIn, numberIn, textIn, type Api, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const anthropicApi: Api = {
@@ -22,7 +22,8 @@ export const anthropicApi: Api = {
   }),
   decode: anthropic.decode,
   reading: anthropicReading,
-  stream: () => new MessagesStream(),
+  join: () => new JoinedMessage(),
+  errorOf: (event) => (event['type'] === 'error' ? errorIn(event) : undefined),
   messages: (answer) => pipe(decodeResponse(answer), E.map(withRawArguments)),
   usage: (answer) => {
     const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
@@ -41,25 +42,6 @@ export const anthropicApi: Api = {
   stop: (answer) => textIn(answer, 'stop_reason'),
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
-}
-
-/** Events of Anthropic Messages. */
-class MessagesStream implements StreamState {
-  readonly #joined = new JoinedMessage()
-  error: string | undefined
-
-  take(event: Wire): void {
-    if (event['type'] === 'error') this.error ??= errorIn(event)
-    else this.#joined.take(event)
-  }
-
-  get ended(): boolean {
-    return this.#joined.ended
-  }
-
-  get wire(): Wire | undefined {
-    return this.#joined.body
-  }
 }
 
 /** The same answer with the raw text of arguments that are not JSON, for example because they broke off. */

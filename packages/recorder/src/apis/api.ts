@@ -39,7 +39,14 @@ export interface Api {
   readonly reading: () => ListReading
   /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
-  readonly stream: () => StreamState
+  /** Joins the events of a stream into the body of the same answer that is not streamed. */
+  readonly join: () => Joined
+  /** An event without its envelope. Default: as it came. */
+  readonly eventIn?: (event: Wire) => Wire
+  /** The error that an event reports. */
+  readonly errorOf: (event: Wire) => string | undefined
+  /** Whether the mark `[DONE]` ends a stream that has no reason to stop. Default: it says nothing. */
+  readonly endsWithMark?: true
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** The part of an answer that `messages` reads. */
   readonly content: (answer: Wire) => unknown
@@ -55,15 +62,13 @@ export interface Api {
   readonly id: (answer: Wire) => string | undefined
 }
 
-/** The result of a stream's events. */
-export interface StreamState {
-  readonly take: (event: Wire) => void
-  /** The stream's own mark of its end came, which is no event. */
-  readonly done?: () => void
-  /** The equivalent body of a non-streamed answer. */
-  readonly wire: Wire | undefined
-  readonly ended: boolean
-  readonly error: string | undefined
+/** A stream so far. */
+export interface Joined {
+  /** Adds an event, which it may keep and change. */
+  readonly take: (event: Wire) => unknown
+  readonly body: Wire | undefined
+  /** Whether its last event came. Default: if the body has a reason to stop. */
+  readonly ended?: boolean
 }
 
 export const objectsIn = (list: unknown): readonly Wire[] =>

@@ -2,7 +2,7 @@
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { geminiReading, JoinedResponse } from 'indelible/internal/codecs'
 import { isObject } from 'indelible/internal/json'
-import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const geminiApi: Api = {
@@ -31,7 +31,10 @@ export const geminiApi: Api = {
   },
   decode: (contents) => gemini.decode({ contents }),
   reading: geminiReading,
-  stream: () => new GeminiStream(),
+  // Source: Gemini API reference, streamGenerateContent (2026-11)
+  join: () => new JoinedResponse(),
+  eventIn: (event) => (isObject(event['response']) ? (event['response'] as Wire) : event),
+  errorOf: errorIn,
   chunks: true,
   messages: (answer, after) => decodeResponse(answer, { after }),
   usage: (answer) => {
@@ -56,26 +59,4 @@ const blockedIn = (answer: Wire): string | undefined => {
   const { promptFeedback: feedback } = answer
   const reason = isObject(feedback) ? feedback['blockReason'] : undefined
   return typeof reason === 'string' ? `blocked: ${reason}` : undefined
-}
-
-/** Chunks of a stream, or a single answer. Source: Gemini API reference, streamGenerateContent (2026-11) */
-class GeminiStream implements StreamState {
-  readonly #joined = new JoinedResponse()
-  error: string | undefined
-
-  take(event: Wire): void {
-    const { response } = event
-    const chunk = isObject(response) ? (response as Wire) : event
-    this.error ??= errorIn(chunk)
-    this.#joined.take(chunk)
-  }
-
-  get ended(): boolean {
-    const { wire } = this
-    return wire !== undefined && geminiApi.stop(wire) !== undefined
-  }
-
-  get wire(): Wire | undefined {
-    return this.#joined.response
-  }
 }

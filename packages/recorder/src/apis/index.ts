@@ -1,3 +1,3 @@
-export type { Api, RecordedApi, Request, StreamState, Wire } from './api.ts'
+export type { Api, RecordedApi, Request, Wire } from './api.ts'
 export { errorIn } from './api.ts'
 export { apis } from './apis.ts'

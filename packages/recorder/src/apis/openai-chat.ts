@@ -3,7 +3,7 @@ import { JoinedCompletion, madeId, nextMadeId, openaiChatReading } from 'indelib
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { errorIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, objectsIn, textIn, type Api } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -20,7 +20,9 @@ export const openaiChatApi: Api = {
   }),
   decode: openaiChat.decode,
   reading: openaiChatReading,
-  stream: () => new ChatStream(),
+  join: () => new JoinedCompletion(),
+  errorOf: errorIn,
+  endsWithMark: true,
   messages: (answer, after) => {
     const [choice] = objectsIn(answer['choices'])
     return openaiChat.decode(choice === undefined ? [] : [withCallIds(choice['message'], after)])
@@ -39,31 +41,6 @@ export const openaiChatApi: Api = {
   stop: (answer) => textIn(objectsIn(answer['choices'])[0], 'finish_reason'),
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
-}
-
-/** Chunks of Chat Completions. */
-class ChatStream implements StreamState {
-  readonly #joined = new JoinedCompletion()
-  #isDone = false
-  error: string | undefined
-
-  take(chunk: Wire): void {
-    this.error ??= errorIn(chunk)
-    this.#joined.take(chunk)
-  }
-
-  /** The mark after the last chunk. Some servers give no reason to stop. */
-  done(): void {
-    this.#isDone = true
-  }
-
-  get ended(): boolean {
-    return this.#isDone || this.#joined.reason !== undefined
-  }
-
-  get wire(): Wire | undefined {
-    return this.#joined.body
-  }
 }
 
 /** A message whose calls all have ids: some servers give them none. */

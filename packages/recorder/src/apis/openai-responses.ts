@@ -2,7 +2,7 @@
 import { JoinedEvents, openaiResponsesReading } from 'indelible/internal/codecs'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { ownField, ownFields, isObject } from 'indelible/internal/json'
-import { errorIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, textIn, type Api, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -24,7 +24,13 @@ export const openaiResponsesApi: Api = {
   },
   decode: openaiResponses.decode,
   reading: openaiResponsesReading,
-  stream: () => new ResponsesStream(),
+  join: () => new JoinedEvents(),
+  errorOf: (event) =>
+    event['type'] === 'error'
+      ? errorIn({ error: event })
+      : event['type'] === 'response.failed'
+        ? (errorIn(event['response'] as Wire) ?? 'the response failed')
+        : undefined,
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
   content: (answer) => answer['output'],
@@ -37,25 +43,4 @@ export const openaiResponsesApi: Api = {
   },
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
-}
-
-/** Events of OpenAI Responses. */
-class ResponsesStream implements StreamState {
-  readonly #joined = new JoinedEvents()
-  error: string | undefined
-
-  take(event: Wire): void {
-    const { type, response } = event
-    if (type === 'error') this.error ??= errorIn({ error: event })
-    if (type === 'response.failed') this.error ??= errorIn(response as Wire) ?? 'the response failed'
-    this.#joined.take(event)
-  }
-
-  get ended(): boolean {
-    return this.#joined.ended
-  }
-
-  get wire(): Wire | undefined {
-    return this.#joined.body
-  }
 }

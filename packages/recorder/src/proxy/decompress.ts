@@ -1,7 +1,7 @@
 /** Decompresses bodies in the encodings that Node supports. */
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import { mostPlain } from '../body.ts'
+import { mostPlain } from '../answers/body.ts'
 
 type Read = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>
 

@@ -11,8 +11,8 @@ import { listSessions, type SessionInfo } from 'indelible/session'
 import type { LogInfo, Store } from 'indelible/store'
 import { ownStore } from 'indelible/internal/store'
 import { pagesOf } from 'indelible/internal/task'
-import { openConversation } from '../conversation.ts'
-import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
+import { openConversation } from '../conversations/conversation.ts'
+import { detailsJson, runsOf, type CallDetails } from '../conversations/receipt.ts'
 
 export interface Run {
   /** Resolves to the number of calls marked: their recorder was killed before their answers were recorded. */

@@ -4,11 +4,11 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { joinBytes, present } from 'indelible/internal/json'
-import { mostWaiting } from '../body.ts'
-import { keptAnswerHeaders, keptRequestHeaders } from '../kept-headers.ts'
+import { mostWaiting } from '../answers/body.ts'
+import { keptAnswerHeaders, keptRequestHeaders } from '../requests/kept-headers.ts'
 import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/internal/task'
-import { shownUrl, type ObservedRequest } from '../wire.ts'
+import { shownUrl, type ObservedRequest } from '../requests/wire.ts'
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'
 
@@ -52,8 +52,6 @@ export class Frames {
   readonly #options: FramesOptions
   /** The key of the callers' digests. It is never written to a file. */
   readonly #secret = randomBytes(32)
-  /** The last caller, who is likely to call again. */
-  #caller = { credentials: '', digest: '' }
   readonly #open = new Map<number, OpenCall>()
   #calls = 0
   /** Records for the worker, and the file with their new calls. */
@@ -124,7 +122,9 @@ export class Frames {
       scope,
       method: request.method,
       url: shownUrl(request.url),
-      headers: keptRequestHeaders(request.header, (credentials) => this.#callerDigest(credentials)),
+      headers: keptRequestHeaders(request.header, (credentials) =>
+        createHmac('sha256', this.#secret).update(credentials).digest('base64'),
+      ),
       ...present({ folder: this.#options.folder }),
     }
     add(kinds.asked, jsonBytes(frame))
@@ -193,13 +193,6 @@ export class Frames {
 
   #now(): number {
     return this.#options.now === undefined ? Date.now() : this.#options.now()
-  }
-
-  /** Most calls are of the same caller as the one before. */
-  #callerDigest(credentials: string): string {
-    if (credentials !== this.#caller.credentials)
-      this.#caller = { credentials, digest: createHmac('sha256', this.#secret).update(credentials).digest('base64') }
-    return this.#caller.digest
   }
 }
 

@@ -33,8 +33,6 @@ export type Found =
   | {
       readonly _tag: 'NotFound'
       readonly nearest: ReplayCall | undefined
-      /** The number of messages that are equal to the nearest call's. */
-      readonly len: number
       /** Set if all messages are equal: the setting that differs. */
       readonly setting: (typeof settingNames)[number] | undefined
     }
@@ -74,7 +72,7 @@ export class CallTree {
   /** The next recorded call that is equal to a request. */
   take(settings: Settings, identities: readonly string[], from: CallNode = this.root): Found {
     const { node, len } = this.walk(from, identities)
-    if (len < identities.length) return { _tag: 'NotFound', nearest: nearestOf(node), len, setting: undefined }
+    if (len < identities.length) return { _tag: 'NotFound', nearest: nearestOf(node), setting: undefined }
     const equal = node.equal.filter((calls) => otherSetting(calls.settings, settings) === undefined)
     for (const calls of equal) {
       const call = calls.calls[calls.count]
@@ -92,7 +90,6 @@ export class CallTree {
     return {
       _tag: 'NotFound',
       nearest: other?.calls.find(({ isAsked }) => !isAsked) ?? other?.calls[0] ?? nearestOf(node),
-      len,
       setting: other && otherSetting(other.settings, settings),
     }
   }

@@ -1,14 +1,16 @@
 /** A `fetch` and a model that answer from a record, for tests. */
-import { isLeft, optionsOf, right, type OptionNames } from 'indelible/internal/json'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isLeft, optionsOf, present, right, utf8Of, type OptionNames } from 'indelible/internal/json'
 import { checkStore } from 'indelible/internal/session'
 import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
-import type { ContentOptions } from '../content.ts'
+import type { ContentOptions } from '../requests/content.ts'
 import { observedFetch, type Fetch } from '../fetch.ts'
 import { fileForms, openReplayFile } from './file-recording.ts'
 import { recordedCallsOf, recordFileAnew } from './file.ts'
 import { ignorable, type Ignored } from './matching.ts'
-import { Replay, type ReplayOutcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
+import type { ReplayFault } from './replay-calls.ts'
+import { Replay, type ReplayOutcome, type ReplaySource, type ReplaySummary } from './replay.ts'
 import { callsOfSessions } from './session-calls.ts'
 import { writeReply, type WrittenReply } from './write-reply.ts'
 
@@ -239,7 +241,6 @@ const streamOf = (
   rest: number,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> => {
-  const encoder = new TextEncoder()
   let at = 0
   return new ReadableStream<Uint8Array>(
     {
@@ -251,7 +252,7 @@ const streamOf = (
           return controller.error(cause)
         }
         const piece = pieces[at++]
-        if (piece !== undefined) controller.enqueue(encoder.encode(piece))
+        if (piece !== undefined) controller.enqueue(utf8Of(piece))
         else if (cut === undefined) controller.close()
         else controller.error(new TypeError('terminated', { cause: new Error(`as it was recorded: ${cut}`) }))
       },
@@ -262,17 +263,7 @@ const streamOf = (
 
 /** Wait, or throw when the signal is aborted. */
 const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason as Error)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', onAbort, { once: true })
-  })
+  wait(milliseconds, undefined, present({ signal })).catch(() => signal?.throwIfAborted())
 
 /** The sentence of a fault of a replay. */
 export const replayFaultText = (fault: ReplayFault): string => {

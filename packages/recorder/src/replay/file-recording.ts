@@ -13,22 +13,24 @@ import {
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { bodyIn, hasAnswer, isEventText } from '../answer.ts'
+import { bodyIn, hasAnswer, isEventText } from '../answers/answer.ts'
 import type { Api } from '../apis/index.ts'
-import { isIdentity } from '../body.ts'
-import { formsOf, type ContentOptions, type Forms } from '../content.ts'
+import { isIdentity } from '../answers/body.ts'
+import { formsOf, type ContentOptions, type Forms } from '../requests/content.ts'
 import type { ObservedCall } from '../observed-call.ts'
-import { toSentMessage } from '../receipt.ts'
+import { toSentMessage } from '../conversations/receipt.ts'
 import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
-import { RequestReader } from '../request-reader.ts'
-import { apiOf, type ObservedRequest, type ParsedRequest } from '../wire.ts'
+import { RequestReader } from '../requests/request-reader.ts'
+import { apiOf, type ObservedRequest, type ParsedRequest } from '../requests/wire.ts'
 import { isLeft, isObject, joinBytes, left, right, type Json, type JsonObject, present } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
-import { eventsOfStream, linesOfEvents, streamEvent } from '../stream-lines.ts'
-import { redactedEvents, redactedJson } from '../redacted-events.ts'
+import { eventsOfStream, linesOfEvents, streamEvent } from '../answers/stream-lines.ts'
+import { redactedEvents, redactedJson } from '../answers/redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
+import { factsOf } from './replay.ts'
+import { isWrapped } from './write-reply.ts'
 
 /** The options of a replay file. */
 export interface ReplayFileOptions {
@@ -147,9 +149,7 @@ class FileRecording {
       if (isLeft(parsed)) this.#failure ??= `call ${index + 1} can't be recorded: ${parsed.left}`
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
-        const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
-        const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(request.url)
-        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped, isList })
+        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, url: request.url })
         this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
@@ -221,25 +221,22 @@ class FileRecording {
   }
 
   #requestOf(request: ParsedRequest): FileRequest {
-    const { api, model, parameters, tools, system, messages, previous } = this.#reader.recorded(request)
+    const facts = factsOf(this.#reader.recorded(request))
     return {
-      api,
-      model,
-      parameters: withoutBookkeeping(parameters),
-      tools: tools ?? null,
-      system: system === undefined ? null : systemWithoutBookkeeping(system),
-      messages,
-      ...present({ previous }),
+      ...facts,
+      parameters: withoutBookkeeping(facts.parameters),
+      system: systemWithoutBookkeeping(facts.system),
     }
   }
 
-  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
+  #replyOf(api: Api, { status, type, retryAfter, text, error, url }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
     const unwrapped = <T extends Json>(value: T): T =>
-      isWrapped && isObject(value) ? ((value['response'] ?? value) as T) : value
+      isWrapped(url) && isObject(value) ? ((value['response'] ?? value) as T) : value
     const body = bodyIn(text)
     const isFailure = status === undefined || status >= 400
     const isStream = type.includes('event-stream') || isEventText(text)
+    const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(url) // of Gemini
     const chunks = isList && Array.isArray(body) ? (body as readonly Json[]) : []
     const list = chunks.some((chunk) => hasAnswer(api, unwrapped(chunk))) ? chunks : []
     const events = isFailure
@@ -265,9 +262,7 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
-  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
-  readonly isWrapped: boolean
-  readonly isList: boolean
+  readonly url: string
 }
 
 /** Redacts texts as messages are. */

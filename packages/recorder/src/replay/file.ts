@@ -11,15 +11,16 @@ import {
   parseJson,
   present,
   right,
+  utf8Of,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
 import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
-import { AnswerReader, hasAnswer } from '../answer.ts'
+import { AnswerReader, hasAnswer } from '../answers/answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
-import { identityOf } from '../identity.ts'
-import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
-import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
+import { identityOf } from '../messages/identity.ts'
+import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../answers/stream-lines.ts'
+import { redactedArguments, redactionMark, type RecordedCall, type RecordedReply } from './recorded-calls.ts'
 
 /** A call of a file. */
 export interface FileCall {
@@ -138,17 +139,18 @@ const isSame = (a: Message | undefined, b: Message | undefined): boolean =>
 const answerMessages = ({ request, reply }: FileCall): readonly Message[] => {
   if (reply.status !== 200) return []
   const reader = new AnswerReader(apiNamed(request.api) as Api, undefined)
-  reader.take(new TextEncoder().encode(JSON.stringify(bodyOf(request.api, reply) ?? null)))
+  reader.take(utf8Of(JSON.stringify(bodyOf(request.api, reply) ?? null)))
   return reader.end(request.messages).messages
 }
 
 /** The body of a reply; of a stream, the body that its events make together. */
 const bodyOf = (api: RecordedApi, { stream, body }: FileReply): Json | undefined => {
   if (stream === undefined) return body
-  const state = (apiNamed(api) as Api).stream()
-  // A state changes the events that it takes.
-  for (const { data } of eventsOfLines(stream)) if (typeof data !== 'string') state.take(structuredClone(data) as Wire)
-  return state.wire as Json | undefined
+  const { eventIn = (event: Wire) => event, join } = apiNamed(api) as Api
+  const joined = join()
+  for (const { data } of eventsOfLines(stream))
+    if (typeof data !== 'string') joined.take(eventIn(structuredClone(data) as Wire)) // it changes its events
+  return joined.body as Json | undefined
 }
 
 const apiNamed = (name: unknown): Api | undefined => apis.find((api) => api.name === name)
@@ -296,20 +298,13 @@ const bodyFor = (api: RecordedApi, reply: FileReply): Json => {
   return isAsIs || hasAnswer(apiNamed(api) as Api, body) ? body : JSON.stringify(body)
 }
 
-/** The mark of a redacted secret, which a tool must not be called with. */
-const redactionMark = /\[redacted [^\]]+, \d+ characters\]/
-
 const replyOf = (call: FileCall): RecordedReply => {
   const { request, reply } = call
   const { status, retryAfter, stream, error } = reply
   if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
   if (redactionMark.test(JSON.stringify(stream?.events ?? reply.body ?? null)))
     for (const called of answerMessages(call).flatMap((message) => toolCallsOf(message)))
-      if (redactionMark.test(called.arguments))
-        return {
-          _tag: 'NotReplayable',
-          reason: `the arguments of its call of ${JSON.stringify(called.name)} were redacted`,
-        }
+      if (redactionMark.test(called.arguments)) return { _tag: 'NotReplayable', reason: redactedArguments(called) }
   return {
     _tag: 'Reply',
     status,
@@ -320,5 +315,3 @@ const replyOf = (call: FileCall): RecordedReply => {
     duration: 0,
   }
 }
-
-declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

@@ -1,8 +1,8 @@
 /** The parts of a request that are compared, as texts that are equal where the requests count as equal. */
 import { isObject, sortKeys, type Immutable, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { isInstruction } from '../compaction.ts'
-import { identityOf } from '../identity.ts'
+import { isInstruction } from '../conversations/compaction.ts'
+import { identityOf } from '../messages/identity.ts'
 import {
   itemWithoutBookkeeping,
   resultWithoutBookkeeping,
@@ -33,9 +33,7 @@ export const settingNames = ['api', 'model', 'tools', 'system', 'parameters'] as
 export class Matching {
   readonly #ignore: ReadonlySet<Ignored>
   readonly #identities = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly id: string }>()
-  readonly #texts = new WeakMap<object, SettingText>()
-  /** The same of settings that are texts. */
-  readonly #textsOfTexts = new Map<string, SettingText>()
+  readonly #texts = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly text: string }>()
 
   constructor(ignore: readonly Ignored[]) {
     this.#ignore = new Set(ignore)
@@ -118,7 +116,7 @@ export class Matching {
 
   /** A setting as text, whatever the order of its fields, without bookkeeping and cache marks. */
   #settingText(name: 'system' | 'tools' | 'parameters', value: Json, folder: WorkFolder | undefined): string {
-    const known = typeof value === 'string' ? this.#textsOfTexts.get(value) : this.#texts.get(Object(value) as object)
+    const known = this.#texts.get(Object(value) as object)
     if (known !== undefined && isSameFolder(known.folder, folder)) return known.text
     const own =
       name === 'system'
@@ -129,21 +127,9 @@ export class Matching {
     const plain = mapJson(this.#json(own, folder), (inner, field) => (field === 'cache_control' ? undefined : inner))
     const text = JSON.stringify(sortKeys(plain), undefined, 1)
     if (typeof value === 'object' && value !== null) this.#texts.set(value, { folder, text })
-    if (typeof value === 'string') {
-      if (this.#textsOfTexts.size === mostTexts) this.#textsOfTexts.clear()
-      this.#textsOfTexts.set(value, { folder, text })
-    }
     return text
   }
 }
-
-interface SettingText {
-  readonly folder: WorkFolder | undefined
-  readonly text: string
-}
-
-/** The most system prompts to keep the text of. */
-const mostTexts = 64
 
 /** Whether settings are equal, or unknown on one side. The name of the first that differs. */
 export const otherSetting = (a: Settings, b: Settings): (typeof settingNames)[number] | undefined =>

@@ -44,7 +44,7 @@ const reasonLines = ({ call, found, matching }: Miss): readonly string[] => {
       `It is equal to ${first?.name}, which was recorded ${times === 1 ? 'once' : `${times} times`}, and this is request ${found.count}.`,
     ]
   }
-  const { nearest, len, setting } = found
+  const { nearest, setting } = found
   if (nearest === undefined) return ['The record has no calls.']
   if (setting !== undefined)
     return [
@@ -52,7 +52,7 @@ const reasonLines = ({ call, found, matching }: Miss): readonly string[] => {
       ...lineDifference(nearest.settings[setting] ?? '', call.settings[setting] ?? '', setting),
       ...(setting === 'api' ? [] : [`\`ignore: ['${setting}']\` leaves it out of the comparison.`]),
     ]
-  return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, call, len, matching)]
+  return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, call, matching)]
 }
 
 /** What an imported session can't know. */
@@ -64,15 +64,12 @@ const unknownLines = ({ call, found }: Miss): readonly string[] => {
   ]
 }
 
-const messageDifference = (
-  nearest: ReplayCall,
-  call: Miss['call'],
-  len: number,
-  matching: Matching,
-): readonly string[] => {
+const messageDifference = (nearest: ReplayCall, call: Miss['call'], matching: Matching): readonly string[] => {
   const recorded = matching.messages(nearest.request.messages)
   const now = matching.messages(call.messages)
-  const at = firstDifferent(recorded, now, len, nearest.folder, call.folder, matching)
+  const identities = recorded.map((message) => matching.identity(message as Message, nearest.folder))
+  let at = 0
+  while (at < now.length && identities[at] === matching.identity(now[at] as Message, call.folder)) at++
   const [a, b] = [recorded[at], now[at]]
   const of = `message ${at + 1} of ${now.length}`
   if (a === undefined) return [`It ends before ${of} (${b?.role ?? 'none'}).`, ...firstLine('sent', b)]
@@ -84,25 +81,6 @@ const messageDifference = (
     textOfMessage(matching.comparable(b as Message, call.folder)),
   ]
   return lineDifference(before, after, `${of} (${b.role})`)
-}
-
-/** The first message that differs, from where the calls are known to be equal. */
-const firstDifferent = (
-  recorded: readonly Immutable<Message>[],
-  now: readonly Immutable<Message>[],
-  len: number,
-  folder: WorkFolder | undefined,
-  other: WorkFolder | undefined,
-  matching: Matching,
-): number => {
-  let at = Math.min(len, recorded.length, now.length)
-  while (at > 0 && at > len - 1 && recorded[at] === undefined && now[at] === undefined) at--
-  while (at < recorded.length && at < now.length) {
-    const isSame = matching.identity(recorded[at] as Message, folder) === matching.identity(now[at] as Message, other)
-    if (!isSame) break
-    at++
-  }
-  return at
 }
 
 const firstLine = (name: string, message: Immutable<Message> | undefined): readonly string[] =>

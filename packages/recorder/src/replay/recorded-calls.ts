@@ -7,7 +7,8 @@
  * cost no more than their messages.
  */
 import type { Immutable, Json, JsonObject } from 'indelible/internal/json'
-import type { Message } from 'indelible/message'
+import type { Message, ToolCallPart } from 'indelible/message'
+import type { ReceiptNote } from 'indelible/internal/notes'
 import type { RecordedApi } from '../apis/index.ts'
 
 /** A recorded call. */
@@ -57,6 +58,8 @@ export interface WholeReply {
   readonly body: Json
   /** The answer of a call whose API is unknown: its body is written in the format of the request. `body` is then null. */
   readonly message?: Immutable<Message>
+  /** What a run noted of that call. */
+  readonly receipt?: Pick<ReceiptNote, 'usage' | 'model'>
   /** The event with which a stream reports its error, after the content of its body. */
   readonly event?: Json
   /** The recorded events of a stream: the text of each `data:` field, with `event:` where it differs from its `type`. */
@@ -69,3 +72,15 @@ export interface WholeReply {
   readonly firstByte: number
   readonly duration: number
 }
+
+/** The settings of a call of which only the messages are known. */
+export const unknownSettings: { readonly [name in 'api' | 'model' | 'system' | 'tools' | 'parameters']: undefined } = {
+  ...{ api: undefined, model: undefined, system: undefined, tools: undefined, parameters: undefined },
+}
+
+/** The mark of a redacted secret, which a tool must not be called with. */
+export const redactionMark: RegExp = /\[redacted [^\]]+, \d+ characters\]/
+
+/** Why an answer with such a call can't be given again. */
+export const redactedArguments = ({ name }: Pick<ToolCallPart, 'name'>): string =>
+  `the arguments of its call of ${JSON.stringify(name)} were redacted`

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { checkArgument, optionsOf } from 'indelible/internal/json'
 import { reasonOf } from 'indelible/internal/task'
-import { decompressBytes, isIdentity, mostPlain, type Decompress } from '../body.ts'
+import { decompressBytes, isIdentity, mostPlain, type Decompress } from '../answers/body.ts'
 import type { Fetch } from '../fetch.ts'
 import { whyRefused } from '../guard/index.ts'
-import { apiOf } from '../wire.ts'
+import { apiOf } from '../requests/wire.ts'
 import { refusalHeaders } from './fetch.ts'
 
 /**

@@ -1,28 +1,25 @@
 /** The recorded calls of sessions: from the receipts of a recorder, else from the messages. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  isLeft,
-  isObject,
-  left,
-  ownField,
-  parseJson,
-  present,
-  right,
-  type Immutable,
-  type Json,
-  type JsonObject,
-} from 'indelible/internal/json'
-import { decodeMessage, isErased, type Message } from 'indelible/message'
+import { isLeft, jsonIn, left, ownField, present, right, type Immutable, type Json } from 'indelible/internal/json'
+import { isErased, type Message } from 'indelible/message'
+import { indelibleMetaOf, messageIn } from 'indelible/internal/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import type { BlockId } from 'indelible/internal/proof'
 import { sessionFaultText } from 'indelible/internal/session'
 import { readSession, type SessionReader } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answer-body.ts'
-import type { RecordFault } from '../conversation.ts'
-import { detailsOf, sentEntries, type CallDetails } from '../receipt.ts'
-import { streamLinesIn, wireEventsOf } from '../stream-lines.ts'
-import type { RecordedCall, RecordedReply, WholeReply } from './recorded-calls.ts'
+import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answers/answer-body.ts'
+import type { RecordFault } from '../conversations/conversation.ts'
+import { detailsOf, sentEntries, textOfBlock, type CallDetails } from '../conversations/receipt.ts'
+import { streamLinesIn, wireEventsOf } from '../answers/stream-lines.ts'
+import {
+  redactedArguments,
+  redactionMark,
+  unknownSettings,
+  type RecordedCall,
+  type RecordedReply,
+  type WholeReply,
+} from './recorded-calls.ts'
 
 /** The calls of sessions, in the order in which they were sent; or the reason why they can't be read. */
 export const callsOfSessions = async (
@@ -53,20 +50,19 @@ const callsOfSession = async (
   shared: Set<string>,
 ): Promise<Either<string, readonly TimedCall[]>> => {
   const receipts = receiptsOf(session)
-  if (receipts.length === 0) return right(callsOfMessages(session))
+  if (receipts.length === 0) return right(callsOfMessages(session, 'call'))
   const named = receipts.flatMap(({ details, entries }) => [details.system, details.tools, ...entries])
   const ids = [...new Set(named.filter((entry): entry is BlockId => typeof entry === 'string'))]
   const found = await store.getBlocks(ids)()
   if (isLeft(found))
     return left(`the blocks of session ${JSON.stringify(session.id)} can't be read: ${found.left._tag}`)
-  const texts = new Map(ids.map((id, index) => [id, jsonIn(found.right[index])]))
+  const texts = new Map(ids.map((id, index) => [id, jsonIn(textOfBlock(found.right[index]))]))
   const messages = new Map<BlockId, Message>()
   const messageAt = (entry: number | BlockId): Immutable<Message> => {
     if (typeof entry === 'number') return session.view().at(entry) ?? missing
     const known = messages.get(entry)
     if (known !== undefined) return known
-    const decoded = decodeMessage(texts.get(entry))
-    const message = isLeft(decoded) ? missing : decoded.right
+    const message = messageIn(texts.get(entry)) ?? missing
     messages.set(entry, message)
     return message
   }
@@ -151,7 +147,7 @@ const replyOf = (
   if (problem !== undefined) return { _tag: 'NotReplayable', reason: problem }
   const { api, response: id, stop } = details
   const facts = { api, messages: messages.map(withoutBody), model: note.model, id, stop, usage: note.usage, request }
-  const body = bodyFrom(facts, changesIn(messages[0]))
+  const body = bodyFrom(facts, changesIn(messages[0] as Message))
   return {
     ...{ _tag: 'Reply', status, body: body as Json, ...pace },
     ...present({
@@ -159,15 +155,9 @@ const replyOf = (
       event: reply?.event,
       cut,
       isOpen,
-      events: wireEventsIn(indelibleOf(messages[0])['events']),
+      events: wireEventsIn(indelibleMetaOf(messages[0] as Message)['events']),
     }),
   }
-}
-
-const indelibleOf = (message: Immutable<Message> | undefined): JsonObject => {
-  const meta = message === undefined ? undefined : ownField(message as Message, 'meta')
-  const ours = meta === undefined ? undefined : ownField(meta as JsonObject, 'indelible')
-  return isObject(ours) ? (ours as JsonObject) : {}
 }
 
 /** The recorded events of an answer; undefined if they were not wanted. */
@@ -176,32 +166,27 @@ const wireEventsIn = (value: unknown): WholeReply['events'] => {
   return lines && wireEventsOf(lines)
 }
 
-const changesIn = (message: Immutable<Message> | undefined): BodyChanges => {
-  const changes = ownField(indelibleOf(message), 'body')
+const changesIn = (message: Immutable<Message>): BodyChanges => {
+  const changes = ownField(indelibleMetaOf(message as Message), 'body')
   return Array.isArray(changes) ? (changes as unknown as BodyChanges) : []
 }
 
 /** A message as it was when its body was compared with it. */
 const withoutBody = (message: Immutable<Message>): Immutable<Message> => {
-  const { body, events, ...ours } = indelibleOf(message)
+  const { body, events, ...ours } = indelibleMetaOf(message as Message)
   if (body === undefined && events === undefined) return message
   const { indelible: _, ...meta } = message.meta ?? {}
   return { ...message, meta: Object.keys(ours).length === 0 ? meta : { ...meta, indelible: ours } }
 }
 
 /** Why an answer can't be given again; undefined if it can. A redacted text is given with its mark. */
-export const whyNotReplayable = (message: Immutable<Message>): string | undefined => {
+const whyNotReplayable = (message: Immutable<Message>): string | undefined => {
   if (message === missing) return 'its answer is missing or damaged'
   if (isErased(message as Message)) return 'its answer was erased'
-  if (indelibleOf(message)['digest'] === undefined) return undefined
+  if (indelibleMetaOf(message as Message)['digest'] === undefined) return undefined
   for (const part of message.content) {
-    if (
-      part.type === 'tool_call' &&
-      (part.arguments === '' || /\[redacted [^\]]+, \d+ characters\]/.test(part.arguments))
-    )
-      return part.arguments === ''
-        ? 'it was recorded without content'
-        : `the arguments of its call of ${JSON.stringify(part.name)} were redacted`
+    if (part.type === 'tool_call' && (part.arguments === '' || redactionMark.test(part.arguments)))
+      return part.arguments === '' ? 'it was recorded without content' : redactedArguments(part)
     if (part.type === 'text' && /^\[\w+: \d+ bytes(?:, |\])/.test(part.text)) return 'it was recorded without content'
   }
   return undefined
@@ -214,34 +199,32 @@ const errorBody = (api: CallDetails['api'], message: string): Json =>
 /** A message of the record that can't be read. */
 const missing: Message = Object.freeze({ role: 'assistant', content: [] })
 
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
-
-const jsonIn = (bytes: Uint8Array | undefined): unknown => {
-  const parsed = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
-  return parsed === undefined || isLeft(parsed) ? undefined : parsed.right
-}
-
 /**
  * The calls of a session without a recorder's receipts, such as an imported one: each run of the assistant's messages
  * answers what comes before it. The model, the tools, the system prompt and the parameters are unknown.
+ *
+ * @param kind what names them: the number of the `call`, or of the `answer` among the messages
  */
-const callsOfMessages = (session: SessionReader): readonly TimedCall[] => {
-  const messages = [...session.conversation()]
+export const callsOfMessages = (session: SessionReader, kind: 'call' | 'answer'): readonly TimedCall[] => {
+  const receipts = new Map<number, ReceiptNote>() // by the position of the answer
+  for (const row of session.at().rows())
+    if (row.kind === 'note' && row.note.type === 'receipt') receipts.set(row.after, row.note as ReceiptNote)
+  const conversation = session.conversation()
+  const messages = [...conversation]
   const calls: TimedCall[] = []
   for (const [index, message] of messages.entries()) {
     if (message.role !== 'assistant') continue
     const reason = whyNotReplayable(message)
+    const receipt = receipts.get(conversation.positionAt(index) ?? index)
+    const number = kind === 'call' ? calls.length + 1 : index
     calls.push({
       at: 0,
       call: {
-        name: `call ${calls.length + 1} of session ${JSON.stringify(session.id)}`,
-        request: {
-          ...{ api: undefined, model: undefined, system: undefined, tools: undefined, parameters: undefined },
-          messages: messages.slice(0, index),
-        },
+        name: `${kind} ${number} of session ${JSON.stringify(session.id)}`,
+        request: { ...unknownSettings, messages: messages.slice(0, index) },
         answer: async () =>
           reason === undefined
-            ? { _tag: 'Reply', status: 200, body: null, message, firstByte: 0, duration: 0 }
+            ? { _tag: 'Reply', status: 200, body: null, message, ...present({ receipt }), firstByte: 0, duration: 0 }
             : { _tag: 'NotReplayable', reason },
       },
     })

@@ -1,7 +1,7 @@
 /** Writes a recorded reply as a provider would send it: status, headers, and the body in pieces. */
 import { isObject, type Json } from 'indelible/internal/json'
-import { bodyIn, hasAnswer } from '../answer.ts'
-import { bodyFrom } from '../answer-body.ts'
+import { bodyIn, hasAnswer } from '../answers/answer.ts'
+import { bodyFrom } from '../answers/answer-body.ts'
 import type { RecordedApi, Wire } from '../apis/index.ts'
 import { eventsOf, type StreamEvent } from './events.ts'
 import type { WholeReply } from './recorded-calls.ts'
@@ -78,8 +78,8 @@ const madeEvents = (
   return [...events, { ...(typeof type === 'string' && { event: type }), data: JSON.stringify(event) }]
 }
 
-/** Code Assist, which Gemini CLI uses for users who log in, wraps answers in an envelope. */
-const isWrapped = (url: string): boolean => /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(url)
+/** Whether the answers of a URL are in an envelope, as those of Code Assist, which Gemini CLI uses for users who log in. */
+export const isWrapped = (url: string): boolean => /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(url)
 
 const wrapped = (body: Json, url: string): Json => (isWrapped(url) ? { response: body } : body)
 

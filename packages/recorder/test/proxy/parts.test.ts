@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { left, right } from '../../../../src/json/index.ts'
-import { decompressBytes, isIdentity } from '../../src/body.ts'
+import { decompressBytes, isIdentity } from '../../src/answers/body.ts'
 import { decompress } from '../../src/proxy/decompress.ts'
 import {
   frameOf,

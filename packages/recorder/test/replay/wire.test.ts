@@ -10,8 +10,8 @@ import { jsonOrText } from 'indelible/internal/json'
 import { recordingFetch } from '@indelible/recorder'
 import { replayingFetch } from '@indelible/recorder/replay'
 import { itShared, readShared, shared } from '../../../../test/real-transcripts.ts'
-import { AnswerReader } from '../../src/answer.ts'
-import { identityOf } from '../../src/identity.ts'
+import { AnswerReader } from '../../src/answers/answer.ts'
+import { identityOf } from '../../src/messages/identity.ts'
 import { apis, type RecordedApi } from '../../src/apis/index.ts'
 
 type Wire = { readonly [field: string]: unknown }

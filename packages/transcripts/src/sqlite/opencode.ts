@@ -1,10 +1,9 @@
 /** The conversations of opencode's database: in `session`, `message` and `part`, and in the later tables `session_message` and `session_v2`. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type Json, type JsonObject, right } from 'indelible/internal/json'
-import { opencode } from '../opencode.ts'
-import { opencodeRows } from '../opencode-rows.ts'
-import type { Counts, DatabaseFormat, StoredEntries } from './entries.ts'
-import type { StoredConversation } from './stored-conversation.ts'
+import { opencode } from '../programs/opencode.ts'
+import { opencodeRows } from '../programs/opencode-rows.ts'
+import type { Counts, DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
 import { countOf, objectOf, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
 
 export const opencodeDatabase: DatabaseFormat = {

@@ -1,8 +1,8 @@
 /** Databases with a table of sessions and one of their messages, as Goose and Crush keep them. */
 import { right, type JsonObject } from 'indelible/internal/json'
-import { crush } from '../crush.ts'
-import { goose } from '../goose.ts'
-import type { LineFormat } from '../line-format.ts'
+import { crush } from '../programs/crush.ts'
+import { goose } from '../programs/goose.ts'
+import type { LineFormat } from '../format/line-format.ts'
 import type { DatabaseFormat } from './entries.ts'
 import { jsonOf, parsedColumns, rowsOf, withColumn } from './rows.ts'
 
