@@ -40,7 +40,8 @@ import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, givenResult, invokeRecorded, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
-import type { Model, ModelEvent, ModelResponse } from './model.ts'
+import type { Model, ModelEvent } from './model.ts'
+import type { ModelResponse } from './response.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,

@@ -3,7 +3,7 @@ import { isLeft, isObject, ownFields, present, snapshot, sortKeys, type JsonObje
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { callsOf, indelibleMetaOf } from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
-import type { ModelResponse } from './model.ts'
+import type { ModelResponse } from './response.ts'
 
 /** A call that waits for approval, or for its result. */
 export interface WaitingCall extends ToolCallPart {

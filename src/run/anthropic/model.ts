@@ -19,7 +19,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
+import type { BlockType, Model, ModelEvent } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 import { Blocks } from '../blocks.ts'
 import { withBreakpoints, withFewBreakpoints } from './breakpoints.ts'
 

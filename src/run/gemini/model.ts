@@ -18,7 +18,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 import { deltaOf } from '../blocks.ts'
 
 /** How to call Gemini's models. */
