@@ -5,15 +5,17 @@ import {
   countIn,
   sliceRows,
   withSignal,
-  type Store,
+  type StoreDriver,
   storeFaultText,
   type StoreFinding,
+  storeOf,
+  type StoreRepair,
   tokensIn,
   verifyLog,
 } from 'indelible/internal/store'
 import type { SignalLike } from 'indelible/internal/task'
-import type { Query, Rows } from './database.ts'
-import { Ended } from './fault.ts'
+import type { Database, Query, Rows } from './database.ts'
+import { Refused } from './fault.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { addLost, findLost } from './mentions.ts'
 import { sliceOf } from './rows.ts'
@@ -155,23 +157,20 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** The places of a check. */
-export interface CheckedSchema {
-  /** Runs a statement. */
-  readonly query: Query
-  /** The schema, quoted. */
-  readonly schema: string
-  /** The store of a scope. */
-  readonly storeFor: (scope: string) => Store
-  readonly signal: SignalLike | undefined
-}
-
-/** Checks the tables of a schema, and every log against its tree. Cost: O(everything). Throws Ended. */
-export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreFinding[]> => {
-  const { schema, storeFor, signal } = place
+/**
+ * Checks the tables of a schema, and every log against its tree. Cost: O(everything). Throws Refused.
+ *
+ * @param driver that of the schema, which reads the logs
+ */
+export const checkSchema = async (
+  db: Database,
+  driver: StoreDriver,
+  signal: SignalLike | undefined,
+): Promise<readonly StoreFinding[]> => {
+  const { schema } = db
   const query: Query = (text, values) => {
     endIf(signal)
-    return place.query(text, values)
+    return db.read(text, values)
   }
   const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
   for (const { scope, id } of await wrongTokens(query, schema))
@@ -180,7 +179,8 @@ export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreF
     for (const { scope, name } of await query(find(schema)))
       findings.push(findingOf(table, scope, name, what, repair !== undefined))
   for await (const { scope, id } of logsIn(query, schema, '')) {
-    const verified = await verifyLog(withSignal(storeFor(String(scope)), signal), String(id))()
+    const store = storeOf(driver, String(scope))
+    const verified = isLeft(store) ? store : await verifyLog(withSignal(store.right, signal), String(id))()
     endIf(signal)
     if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
       findings.push(findingOf('log', scope, id, storeFaultText(verified.left)))
@@ -188,10 +188,25 @@ export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreF
   return Object.freeze(findings)
 }
 
-/** Throws Ended. */
-export const endIf = (signal: SignalLike | undefined): void => {
+/** Checks a schema, and repairs what can be repaired. Throws Refused. */
+export const repairSchema = async (
+  db: Database,
+  driver: StoreDriver,
+  signal: SignalLike | undefined,
+): Promise<readonly StoreRepair[]> => {
+  const repairs: StoreRepair[] = []
+  for (const finding of await checkSchema(db, driver, signal)) {
+    endIf(signal)
+    const { repairable: _repairable, ...found } = finding
+    repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
+  }
+  return Object.freeze(repairs)
+}
+
+/** Throws Refused. */
+const endIf = (signal: SignalLike | undefined): void => {
   const fault = cancelled(signal)
-  if (fault !== undefined) throw new Ended(fault)
+  if (fault !== undefined) throw new Refused(fault)
 }
 
 /** All logs, in pieces, with their scope, key and id and these columns. */
@@ -282,7 +297,7 @@ const sameTerms = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((term) => b.includes(term))
 
 /** Repairs a finding, if possible, and returns a description of the repair. */
-export const rebuild = async (
+const rebuild = async (
   query: Query,
   schema: string,
   { table, where, what }: StoreFinding,

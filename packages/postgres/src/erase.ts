@@ -4,7 +4,7 @@
  * when it removes the old ones is beyond our control.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/internal/json'
+import { right } from 'indelible/internal/json'
 import {
   type Answer,
   byteFinderInSlices,
@@ -26,7 +26,8 @@ import {
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
 import { idOf } from './blocks.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { forgetPlaces } from './documents.ts'
+import { deleteDocuments } from './documents.ts'
+import { Refused } from './fault.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
@@ -39,16 +40,6 @@ type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly s
 
 /** Up to this many texts are searched for by the server. */
 const serverTexts = 16
-
-/** Thrown to roll back an erasure, with its fault. */
-class EraseRefused extends Error {
-  readonly fault: StoreFault
-
-  constructor(fault: StoreFault) {
-    super(fault._tag)
-    this.fault = fault
-  }
-}
 
 export class Eraser {
   readonly #db: Database
@@ -65,14 +56,9 @@ export class Eraser {
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
-    try {
-      const isWhole = await this.#mentions.restore(scope)
-      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure, isWhole))
-      return right({ ...done, residue: [deadRows] })
-    } catch (error) {
-      if (error instanceof EraseRefused) return left(error.fault)
-      throw error
-    }
+    const isWhole = await this.#mentions.restore(scope)
+    const done = await this.#db.transaction((query) => this.#together(query, scope, erasure, isWhole))
+    return right({ ...done, residue: [deadRows] })
   }
 
   async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
@@ -220,14 +206,14 @@ export class Eraser {
     const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows, ...claim } of logs) {
       const log = await this.#locked(query, scope, id, expected)
-      if (log === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
+      if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
       if (claims(claim)) {
         await query(`select number from ${schema}.lease where scope = $1::text and log = $2::bigint for share`, [
           scope,
           log.key,
         ])
         const unleased = await this.#leases.against(query, scope, id, claim)
-        if (unleased !== undefined) throw new EraseRefused(unleased)
+        if (unleased !== undefined) throw new Refused(unleased)
       }
       for (const row of rows) {
         const segment = log.stretches.findLast(({ base }) => base <= row.position)?.segment ?? log.key
@@ -252,7 +238,13 @@ export class Eraser {
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
     // The rows are locked now, so a concurrent addition to the search index is complete.
-    await forgetPlaces(query, schema, values)
+    await deleteDocuments(
+      query,
+      schema,
+      `delete from ${schema}.search d using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+       where d.scope = $1::text and d.segment = w.segment and d.position = w.position`,
+      values,
+    )
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
@@ -283,13 +275,13 @@ export class Eraser {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {
       const made = append.expected.size === 0 && (await this.#logs.createIn(query, scope, id, meta, append))
-      if (made === false || made === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
+      if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
       return made.head
     }
     const planned = noneOf(log)
-    if (!planNextAppend(planned, append)) throw new EraseRefused(conflict(id, append.expected, log.head, []))
+    if (!planNextAppend(planned, append)) throw new Refused(conflict(id, append.expected, log.head, []))
     const { text, values } = appendStatement(this.#db.schema, scope, [planned], noDocuments)
-    if ((await query(text, values)).length === 0) throw new EraseRefused(conflict(id, append.expected, log.head, []))
+    if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
     return planned.after.head
   }
 
@@ -298,7 +290,7 @@ export class Eraser {
     const { schema } = this.#db.place
     await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
     const log = await findLog(query, schema, scope, id)
-    if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
+    if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))
     return log
   }
 }
