@@ -18,7 +18,7 @@ import type { Database, Query, Rows } from './database.ts'
 import { Refused } from './fault.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { addLost, findLost } from './mentions.ts'
-import { sliceOf } from './rows.ts'
+import { inPieces, sliceOf } from './rows.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -210,16 +210,10 @@ const endIf = (signal: SignalLike | undefined): void => {
 }
 
 /** All logs, in pieces, with their scope, key and id and these columns. */
-async function* logsIn(query: Query, schema: string, columns: string): AsyncGenerator<Rows[number]> {
+const logsIn = (query: Query, schema: string, columns: string): AsyncIterable<Rows[number]> => {
   const text = `select scope, key, id${columns} from ${schema}.log
     where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${sliceRows}`
-  for (let [scope, key] = ['', '-1']; ;) {
-    const found = await query(text, [scope, key])
-    yield* found
-    const last = found.at(-1)
-    if (last === undefined || found.length < sliceRows) return
-    ;[scope, key] = [String(last['scope']), String(last['key'])]
-  }
+  return inPieces(query, text, [], { scope: '', key: -1 }, sliceRows)
 }
 
 /** Logs whose columns don't match their checksums. */
@@ -266,7 +260,7 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
   const wrong: LogTokens[] = []
   const text = sliceOf(
     `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
-     and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
+     and position < $3::bigint and position > $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
      order by position limit ${sliceRows}`,
     'position',
   )
@@ -275,11 +269,8 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
     const { scope, id, key, size } = log
     if (only !== undefined && nameOf(scope, id) !== only) continue
     let reported = 0
-    for (let last: unknown = -1; last !== undefined;) {
-      const rows = await query(text, [scope, key, last, size])
-      for (const { body } of rows) reported += tokensIn({ kind: 'note', body: String(body) })
-      last = rows.at(-1)?.['position']
-    }
+    for await (const { body } of inPieces(query, text, [scope, key, size], { position: -1 }))
+      reported += tokensIn({ kind: 'note', body: String(body) })
     if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })
   }
   return wrong

@@ -32,11 +32,14 @@ import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import type { Mentions } from './mentions.ts'
-import { escapeBody, sliceOf } from './rows.ts'
+import { escapeBody, inPieces, sliceOf } from './rows.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
+
+/** The key of rows in pieces, before the first row. */
+const firstPlace = { segment: -1, position: -1 }
 
 /** Up to this many texts are searched for by the server. */
 const serverTexts = 16
@@ -111,13 +114,8 @@ export class Eraser {
     const text = `select distinct p.segment, p.position from ${from}
       and (p.segment, p.position) > ($3::bigint, $4::bigint) order by p.segment, p.position limit ${sliceRows}`
     const found: Rows[number][] = []
-    for (let last: Rows[number] = { segment: -1, position: -1 }; ;) {
-      const piece = await this.#db.read(text, [...values, last['segment'], last['position']])
-      for (const place of piece) found.push(place)
-      const end = piece.at(-1)
-      if (end === undefined || piece.length < sliceRows) return found
-      last = end
-    }
+    for await (const place of inPieces(this.#db.read, text, values, firstPlace, sliceRows)) found.push(place)
+    return found
   }
 
   /** Places, each once, with a log that has the row; null if no log has it. */
@@ -151,11 +149,8 @@ export class Eraser {
       'segment, position',
     )
     const found: Rows[number][] = []
-    for (let last: Rows[number] | undefined = { segment: -1, position: -1 }; last !== undefined;) {
-      const rows: Rows = await this.#db.read(text, [scope, last['segment'], last['position']])
-      for (const { segment, position, body } of rows) if (isIn(body as string)) found.push({ segment, position })
-      last = rows.at(-1)
-    }
+    for await (const { segment, position, body } of inPieces(this.#db.read, text, [scope], firstPlace))
+      if (isIn(body as string)) found.push({ segment, position })
     return found
   }
 
@@ -164,15 +159,10 @@ export class Eraser {
     const { schema } = this.#db.place
     const isIn = await finderInSlices(texts)
     const logs = new Set<string>()
-    for (let [log, id, many] = ['-1', '', sliceRows]; many === sliceRows;) {
-      const found = await this.#db.read(
-        `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
-         where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${sliceRows}`,
-        [scope, log, id],
-      )
-      for (const { id: operation, name } of found) if (isIn(String(operation))) logs.add(String(name))
-      ;[log, id, many] = [String(found.at(-1)?.['log']), String(found.at(-1)?.['id']), found.length]
-    }
+    const text = `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
+      where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${sliceRows}`
+    for await (const { id, name } of inPieces(this.#db.read, text, [scope], { log: -1, id: '' }, sliceRows))
+      if (isIn(String(id))) logs.add(String(name))
     return [...logs]
   }
 
@@ -186,11 +176,8 @@ export class Eraser {
       'bytes',
     )
     const found: Rows[number][] = []
-    for (let last: unknown = Buffer.alloc(0); last !== undefined;) {
-      const blocks = await this.#db.read(text, [scope, last])
-      for (const { id, kept, bytes } of blocks) if (isIn(bytes as Buffer)) found.push({ id, kept })
-      last = blocks.at(-1)?.['id']
-    }
+    for await (const { id, kept, bytes } of inPieces(this.#db.read, text, [scope], { id: Buffer.alloc(0) }))
+      if (isIn(bytes as Buffer)) found.push({ id, kept })
     return found
   }
 
