@@ -2,7 +2,7 @@
 import { left } from 'indelible/internal/json'
 import type { Answer } from 'indelible/internal/store'
 import type { Database } from './database.ts'
-import { faultOf, retryUntil } from './fault.ts'
+import { faultOf, Refused, retryUntil } from './fault.ts'
 import { findLog, type Log } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { orDamaged, readingLog } from './writer.ts'
@@ -20,7 +20,7 @@ export class Calls {
       try {
         return await retryUntil(this.#db.place.timeout, work)
       } catch (error) {
-        return left(faultOf(error, this.#db.place, operation))
+        return left(error instanceof Refused ? error.fault : faultOf(error, this.#db.place, operation))
       }
     })
   }

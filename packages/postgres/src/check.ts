@@ -5,18 +5,20 @@ import {
   countIn,
   sliceRows,
   withSignal,
-  type Store,
+  type StoreDriver,
   storeFaultText,
   type StoreFinding,
+  storeOf,
+  type StoreRepair,
   tokensIn,
   verifyLog,
 } from 'indelible/internal/store'
 import type { SignalLike } from 'indelible/internal/task'
-import type { Query, Rows } from './database.ts'
-import { Ended } from './fault.ts'
+import type { Database, Query, Rows } from './database.ts'
+import { Refused } from './fault.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { addLost, findLost } from './mentions.ts'
-import { sliceOf } from './rows.ts'
+import { inPieces, sliceOf } from './rows.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -155,23 +157,20 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** The places of a check. */
-export interface CheckedSchema {
-  /** Runs a statement. */
-  readonly query: Query
-  /** The schema, quoted. */
-  readonly schema: string
-  /** The store of a scope. */
-  readonly storeFor: (scope: string) => Store
-  readonly signal: SignalLike | undefined
-}
-
-/** Checks the tables of a schema, and every log against its tree. Cost: O(everything). Throws Ended. */
-export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreFinding[]> => {
-  const { schema, storeFor, signal } = place
+/**
+ * Checks the tables of a schema, and every log against its tree. Cost: O(everything). Throws Refused.
+ *
+ * @param driver that of the schema, which reads the logs
+ */
+export const checkSchema = async (
+  db: Database,
+  driver: StoreDriver,
+  signal: SignalLike | undefined,
+): Promise<readonly StoreFinding[]> => {
+  const { schema } = db
   const query: Query = (text, values) => {
     endIf(signal)
-    return place.query(text, values)
+    return db.read(text, values)
   }
   const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
   for (const { scope, id } of await wrongTokens(query, schema))
@@ -180,7 +179,8 @@ export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreF
     for (const { scope, name } of await query(find(schema)))
       findings.push(findingOf(table, scope, name, what, repair !== undefined))
   for await (const { scope, id } of logsIn(query, schema, '')) {
-    const verified = await verifyLog(withSignal(storeFor(String(scope)), signal), String(id))()
+    const store = storeOf(driver, String(scope))
+    const verified = isLeft(store) ? store : await verifyLog(withSignal(store.right, signal), String(id))()
     endIf(signal)
     if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
       findings.push(findingOf('log', scope, id, storeFaultText(verified.left)))
@@ -188,23 +188,32 @@ export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreF
   return Object.freeze(findings)
 }
 
-/** Throws Ended. */
-export const endIf = (signal: SignalLike | undefined): void => {
+/** Checks a schema, and repairs what can be repaired. Throws Refused. */
+export const repairSchema = async (
+  db: Database,
+  driver: StoreDriver,
+  signal: SignalLike | undefined,
+): Promise<readonly StoreRepair[]> => {
+  const repairs: StoreRepair[] = []
+  for (const finding of await checkSchema(db, driver, signal)) {
+    endIf(signal)
+    const { repairable: _repairable, ...found } = finding
+    repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
+  }
+  return Object.freeze(repairs)
+}
+
+/** Throws Refused. */
+const endIf = (signal: SignalLike | undefined): void => {
   const fault = cancelled(signal)
-  if (fault !== undefined) throw new Ended(fault)
+  if (fault !== undefined) throw new Refused(fault)
 }
 
 /** All logs, in pieces, with their scope, key and id and these columns. */
-async function* logsIn(query: Query, schema: string, columns: string): AsyncGenerator<Rows[number]> {
+const logsIn = (query: Query, schema: string, columns: string): AsyncIterable<Rows[number]> => {
   const text = `select scope, key, id${columns} from ${schema}.log
     where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${sliceRows}`
-  for (let [scope, key] = ['', '-1']; ;) {
-    const found = await query(text, [scope, key])
-    yield* found
-    const last = found.at(-1)
-    if (last === undefined || found.length < sliceRows) return
-    ;[scope, key] = [String(last['scope']), String(last['key'])]
-  }
+  return inPieces(query, text, [], { scope: '', key: -1 }, sliceRows)
 }
 
 /** Logs whose columns don't match their checksums. */
@@ -251,7 +260,7 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
   const wrong: LogTokens[] = []
   const text = sliceOf(
     `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
-     and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
+     and position < $3::bigint and position > $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
      order by position limit ${sliceRows}`,
     'position',
   )
@@ -260,11 +269,8 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
     const { scope, id, key, size } = log
     if (only !== undefined && nameOf(scope, id) !== only) continue
     let reported = 0
-    for (let last: unknown = -1; last !== undefined;) {
-      const rows = await query(text, [scope, key, last, size])
-      for (const { body } of rows) reported += tokensIn({ kind: 'note', body: String(body) })
-      last = rows.at(-1)?.['position']
-    }
+    for await (const { body } of inPieces(query, text, [scope, key, size], { position: -1 }))
+      reported += tokensIn({ kind: 'note', body: String(body) })
     if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })
   }
   return wrong
@@ -282,7 +288,7 @@ const sameTerms = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((term) => b.includes(term))
 
 /** Repairs a finding, if possible, and returns a description of the repair. */
-export const rebuild = async (
+const rebuild = async (
   query: Query,
   schema: string,
   { table, where, what }: StoreFinding,

@@ -83,47 +83,18 @@ export class Documents {
 export const isIndexGone = (error: unknown): boolean =>
   stateOf(error) === '42P01' && error instanceof Error && /\bsearch(?:_until)?\b/.test(error.message)
 
-/** Remove the rows of a segment, from a position on, from the index, if there is one, in the transaction that removes them. */
-export const forgetRows = async (
+/** Run a deletion in the tables of the index, if there is one, in the transaction that removes or erases rows. */
+export const deleteDocuments = async (
   query: Query,
   schema: string,
-  scope: string,
-  segment: number,
-  from: number,
+  text: string,
+  values: readonly unknown[],
 ): Promise<void> => {
-  if (!(await isThere(query, schema))) return
-  await query(
-    `delete from ${schema}.search where scope = $1::text and segment = $2::bigint and position >= $3::bigint`,
-    [scope, segment, from],
-  )
-}
-
-/**
- * Remove rows from the index, if there is one, in the transaction that erases them.
- *
- * @param places the scope, the segments, and the positions
- */
-export const forgetPlaces = async (query: Query, schema: string, places: readonly unknown[]): Promise<void> => {
-  if (!(await isThere(query, schema))) return
-  await query(
-    `delete from ${schema}.search d using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
-     where d.scope = $1::text and d.segment = w.segment and d.position = w.position`,
-    places,
-  )
-}
-
-/** Forget a segment, if there is an index, in the transaction that removes it. */
-export const forgetSegment = async (query: Query, schema: string, scope: string, segment: number): Promise<void> => {
-  if (!(await isThere(query, schema))) return
-  await query(`delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`, [scope, segment])
-}
-
-const isThere = async (query: Query, schema: string): Promise<boolean> => {
   const [found] = await query(
     `select 1 from information_schema.tables where table_schema = $1::text and table_name = 'search_until'`,
     [unquoteIdentifier(schema)],
   )
-  return found !== undefined
+  if (found !== undefined) await query(text, values)
 }
 
 // These terms start with a private-use character, so no text has them.

@@ -1,19 +1,9 @@
 /** The store driver for PostgreSQL. Each method takes a fixed number of statements, whatever its arguments. */
 import { isLeft, left, right } from 'indelible/internal/json'
-import {
-  removalIncompleteFault,
-  rangeOf,
-  signalKey,
-  type Store,
-  type StoreDriver,
-  storeFaultText,
-  storeOf,
-  type StoreRepair,
-} from 'indelible/internal/store'
-import type { SignalLike } from 'indelible/internal/task'
+import { removalIncompleteFault, rangeOf, signalKey, type StoreDriver } from 'indelible/internal/store'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
-import { type CheckedSchema, checkSchema, endIf, rebuild } from './check.ts'
+import { checkSchema, repairSchema } from './check.ts'
 import type { Database } from './database.ts'
 import type { Documents } from './documents.ts'
 import { OtherWriters } from './notifications.ts'
@@ -103,10 +93,8 @@ export const postgresDriver = (
       sharing: (scope, id) => calls.onLog('look for forks', scope, id, (log) => eraser.sharing(scope, log)),
       containing: (scope, texts) => calls.run('look for texts', () => eraser.containing(scope, texts)),
     },
-    check: (signal) =>
-      calls.run('check the store', async () => right(await checkSchema(checkedIn(db, driver, signal)))),
-    repair: (signal) =>
-      calls.run('repair the store', async () => right(await repairStore(db, checkedIn(db, driver, signal)))),
+    check: (signal) => calls.run('check the store', async () => right(await checkSchema(db, driver, signal))),
+    repair: (signal) => calls.run('repair the store', async () => right(await repairSchema(db, driver, signal))),
     index: search,
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
@@ -119,26 +107,3 @@ export const postgresDriver = (
 }
 
 const isPosition = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
-
-const checkedIn = (db: Database, driver: StoreDriver, signal: SignalLike | undefined): CheckedSchema => ({
-  query: db.read,
-  schema: db.schema,
-  storeFor: (scope) => storeFor(driver, scope),
-  signal,
-})
-
-const repairStore = async (db: Database, place: CheckedSchema): Promise<readonly StoreRepair[]> => {
-  const repairs: StoreRepair[] = []
-  for (const finding of await checkSchema(place)) {
-    endIf(place.signal)
-    const { repairable: _repairable, ...found } = finding
-    repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
-  }
-  return Object.freeze(repairs)
-}
-
-const storeFor = (driver: StoreDriver, scope: string): Store => {
-  const store = storeOf(driver, scope)
-  if (isLeft(store)) throw new Error(storeFaultText(store.left))
-  return store.right
-}

@@ -4,7 +4,7 @@
  * when it removes the old ones is beyond our control.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/internal/json'
+import { right } from 'indelible/internal/json'
 import {
   type Answer,
   byteFinderInSlices,
@@ -26,29 +26,23 @@ import {
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
 import { idOf } from './blocks.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { forgetPlaces } from './documents.ts'
+import { deleteDocuments } from './documents.ts'
+import { Refused } from './fault.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import type { Mentions } from './mentions.ts'
-import { escapeBody, sliceOf } from './rows.ts'
+import { escapeBody, inPieces, sliceOf } from './rows.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
 
+/** The key of rows in pieces, before the first row. */
+const firstPlace = { segment: -1, position: -1 }
+
 /** Up to this many texts are searched for by the server. */
 const serverTexts = 16
-
-/** Thrown to roll back an erasure, with its fault. */
-class EraseRefused extends Error {
-  readonly fault: StoreFault
-
-  constructor(fault: StoreFault) {
-    super(fault._tag)
-    this.fault = fault
-  }
-}
 
 export class Eraser {
   readonly #db: Database
@@ -65,14 +59,9 @@ export class Eraser {
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
-    try {
-      const isWhole = await this.#mentions.restore(scope)
-      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure, isWhole))
-      return right({ ...done, residue: [deadRows] })
-    } catch (error) {
-      if (error instanceof EraseRefused) return left(error.fault)
-      throw error
-    }
+    const isWhole = await this.#mentions.restore(scope)
+    const done = await this.#db.transaction((query) => this.#together(query, scope, erasure, isWhole))
+    return right({ ...done, residue: [deadRows] })
   }
 
   async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
@@ -125,13 +114,8 @@ export class Eraser {
     const text = `select distinct p.segment, p.position from ${from}
       and (p.segment, p.position) > ($3::bigint, $4::bigint) order by p.segment, p.position limit ${sliceRows}`
     const found: Rows[number][] = []
-    for (let last: Rows[number] = { segment: -1, position: -1 }; ;) {
-      const piece = await this.#db.read(text, [...values, last['segment'], last['position']])
-      for (const place of piece) found.push(place)
-      const end = piece.at(-1)
-      if (end === undefined || piece.length < sliceRows) return found
-      last = end
-    }
+    for await (const place of inPieces(this.#db.read, text, values, firstPlace, sliceRows)) found.push(place)
+    return found
   }
 
   /** Places, each once, with a log that has the row; null if no log has it. */
@@ -165,11 +149,8 @@ export class Eraser {
       'segment, position',
     )
     const found: Rows[number][] = []
-    for (let last: Rows[number] | undefined = { segment: -1, position: -1 }; last !== undefined;) {
-      const rows: Rows = await this.#db.read(text, [scope, last['segment'], last['position']])
-      for (const { segment, position, body } of rows) if (isIn(body as string)) found.push({ segment, position })
-      last = rows.at(-1)
-    }
+    for await (const { segment, position, body } of inPieces(this.#db.read, text, [scope], firstPlace))
+      if (isIn(body as string)) found.push({ segment, position })
     return found
   }
 
@@ -178,15 +159,10 @@ export class Eraser {
     const { schema } = this.#db.place
     const isIn = await finderInSlices(texts)
     const logs = new Set<string>()
-    for (let [log, id, many] = ['-1', '', sliceRows]; many === sliceRows;) {
-      const found = await this.#db.read(
-        `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
-         where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${sliceRows}`,
-        [scope, log, id],
-      )
-      for (const { id: operation, name } of found) if (isIn(String(operation))) logs.add(String(name))
-      ;[log, id, many] = [String(found.at(-1)?.['log']), String(found.at(-1)?.['id']), found.length]
-    }
+    const text = `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
+      where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${sliceRows}`
+    for await (const { id, name } of inPieces(this.#db.read, text, [scope], { log: -1, id: '' }, sliceRows))
+      if (isIn(String(id))) logs.add(String(name))
     return [...logs]
   }
 
@@ -200,11 +176,8 @@ export class Eraser {
       'bytes',
     )
     const found: Rows[number][] = []
-    for (let last: unknown = Buffer.alloc(0); last !== undefined;) {
-      const blocks = await this.#db.read(text, [scope, last])
-      for (const { id, kept, bytes } of blocks) if (isIn(bytes as Buffer)) found.push({ id, kept })
-      last = blocks.at(-1)?.['id']
-    }
+    for await (const { id, kept, bytes } of inPieces(this.#db.read, text, [scope], { id: Buffer.alloc(0) }))
+      if (isIn(bytes as Buffer)) found.push({ id, kept })
     return found
   }
 
@@ -220,14 +193,14 @@ export class Eraser {
     const places = new Map<string, ErasedPlace>() // by segment and position: logs may share a row
     for (const { id, expected, rows, ...claim } of logs) {
       const log = await this.#locked(query, scope, id, expected)
-      if (log === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
+      if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
       if (claims(claim)) {
         await query(`select number from ${schema}.lease where scope = $1::text and log = $2::bigint for share`, [
           scope,
           log.key,
         ])
         const unleased = await this.#leases.against(query, scope, id, claim)
-        if (unleased !== undefined) throw new EraseRefused(unleased)
+        if (unleased !== undefined) throw new Refused(unleased)
       }
       for (const row of rows) {
         const segment = log.stretches.findLast(({ base }) => base <= row.position)?.segment ?? log.key
@@ -252,7 +225,13 @@ export class Eraser {
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
     // The rows are locked now, so a concurrent addition to the search index is complete.
-    await forgetPlaces(query, schema, values)
+    await deleteDocuments(
+      query,
+      schema,
+      `delete from ${schema}.search d using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+       where d.scope = $1::text and d.segment = w.segment and d.position = w.position`,
+      values,
+    )
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
@@ -283,13 +262,13 @@ export class Eraser {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {
       const made = append.expected.size === 0 && (await this.#logs.createIn(query, scope, id, meta, append))
-      if (made === false || made === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
+      if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
       return made.head
     }
     const planned = noneOf(log)
-    if (!planNextAppend(planned, append)) throw new EraseRefused(conflict(id, append.expected, log.head, []))
+    if (!planNextAppend(planned, append)) throw new Refused(conflict(id, append.expected, log.head, []))
     const { text, values } = appendStatement(this.#db.schema, scope, [planned], noDocuments)
-    if ((await query(text, values)).length === 0) throw new EraseRefused(conflict(id, append.expected, log.head, []))
+    if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
     return planned.after.head
   }
 
@@ -298,7 +277,7 @@ export class Eraser {
     const { schema } = this.#db.place
     await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
     const log = await findLog(query, schema, scope, id)
-    if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
+    if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))
     return log
   }
 }

@@ -23,20 +23,17 @@ const readingOperation = /^(?:open|read|list|get|look|check|search)\b/
 export const isTransient = (error: unknown): boolean =>
   [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
-type Cancelled = StoreFault & { readonly _tag: 'Cancelled' }
+/** Ends the work of a method, and rolls back its transaction, with a fault. */
+export class Refused extends Error {
+  readonly fault: StoreFault
 
-/** A signal ended the work. */
-export class Ended extends Error {
-  readonly fault: Cancelled
-
-  constructor(fault: Cancelled) {
-    super('a signal ended it')
+  constructor(fault: StoreFault) {
+    super(fault._tag)
     this.fault = fault
   }
 }
 
 export const faultOf = (error: unknown, place: Place, operation: string): OpenStoreFault => {
-  if (error instanceof Ended) return error.fault
   switch (stateOf(error)) {
     case readOnly:
       return { _tag: 'ReadOnly', path: place.name }

@@ -13,7 +13,6 @@ import {
   headOf,
   type LogInfo,
   momentOf,
-  type StoreFault,
   type UnchangedLog,
 } from 'indelible/internal/store'
 import { appendStatement, bytesOf, noneOf, planNextAppend } from './append.ts'
@@ -160,18 +159,11 @@ export class Logs {
 
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     for (;;) {
-      let problem: StoreFault | undefined
       try {
-        const log = await this.#db.transaction(async (run) => {
-          const made = await this.createIn(run, scope, id, meta, first)
-          if (made === undefined) problem = { _tag: 'LogExists', id }
-          return made
-        })
-        if (problem !== undefined) return left(problem)
-        if (log !== undefined) {
-          this.#writer.remember(scope, log)
-          return right(infoOf(log))
-        }
+        const log = await this.#db.transaction((run) => this.createIn(run, scope, id, meta, first))
+        if (log === undefined) return left({ _tag: 'LogExists', id })
+        this.#writer.remember(scope, log)
+        return right(infoOf(log))
       } catch (error) {
         if (isIndexGone(error)) this.#documents.found(false)
         else if (error instanceof StoredBlockDamaged) await this.#writer.mend(scope, first)

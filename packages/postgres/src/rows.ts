@@ -13,7 +13,7 @@ import {
   type StoredRow,
   wholeIn,
 } from 'indelible/internal/store'
-import type { Query } from './database.ts'
+import type { Query, Rows } from './database.ts'
 import { copyBytes, type Log } from './log.ts'
 
 interface Beside extends KindIndex {
@@ -175,6 +175,29 @@ export const sliceOf = (statement: string, order: string, value = 'body'): strin
      select q.*, sum(octet_length(q.${value})) over o as bytes_to, row_number() over o as number_in_slice
      from (${statement}) q window o as (order by ${order})
    ) s where s.number_in_slice = 1 or s.bytes_to <= ${sliceBytes} order by s.number_in_slice`
+
+/**
+ * The rows of a statement, read in pieces: each continues after the key of the last row of the one before.
+ *
+ * @param text a statement with rows in the order of the key. Its last parameters are the key after which they start
+ * @param key the columns of the key, with the values of the first piece
+ * @param full a piece with fewer rows is the last one. Default: 1, for pieces that `sliceOf` limits
+ */
+export async function* inPieces(
+  query: Query,
+  text: string,
+  values: readonly unknown[],
+  key: Rows[number],
+  full = 1,
+): AsyncGenerator<Rows[number]> {
+  for (let after = Object.values(key); ;) {
+    const rows = await query(text, [...values, ...after])
+    yield* rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < full) return
+    after = Object.keys(key).map((name) => last[name])
+  }
+}
 
 /** A range over all rows is computed without reading any. */
 const noRowExpected = (): KindIndex => {

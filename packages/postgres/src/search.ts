@@ -31,10 +31,10 @@ import {
 } from 'indelible/internal/store'
 import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
-import type { Database, Rows } from './database.ts'
+import type { Database, Query, Rows } from './database.ts'
 import { documentsOf, isIndexGone, partTerm, quoteTerm, scopeTerm, type Documents } from './documents.ts'
 import { rangesOf } from './log.ts'
-import { sliceOf, unescapeBody } from './rows.ts'
+import { inPieces, sliceOf, unescapeBody } from './rows.ts'
 
 /** The number of rows that one transaction indexes. */
 const pieceRows = 200
@@ -78,7 +78,7 @@ export class Search implements IndexDriver {
     return this.#calls.run('make the index', async () => {
       if (!(await this.#documents.look()))
         await this.#db.write(
-          `${(await this.#hasOlder()) ? dropTables(s) : ''}
+          `${dropTables(s)}
            create table if not exists ${s}.search (
              scope text not null, segment bigint not null, position bigint not null, part smallint not null,
              terms tsvector not null, primary key (scope, segment, position, part)
@@ -101,14 +101,6 @@ export class Search implements IndexDriver {
       this.#documents.found(false)
       return right(undefined)
     })
-  }
-
-  /** Whether there are tables of an earlier version's index. */
-  async #hasOlder(): Promise<boolean> {
-    const [found] = await this.#db.read('select to_regclass($1::text) is not null as older', [
-      `${this.#db.schema}.search_until`,
-    ])
-    return found?.['older'] === true
   }
 
   find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
@@ -237,12 +229,11 @@ export class Search implements IndexDriver {
            and (l.key, r.position) > ($4::bigint, $5::bigint) order by l.key, r.position limit ${sliceRows}`,
         'key, position',
       )
-      let last: Rows[number] | undefined = { key: -1, position: -1 }
-      for (let count = 0; last !== undefined && count < mostInLogs;) {
-        const rows: Rows = await this.#db.readFresh(text, [scope, logs, quoteTerm(term), last['key'], last['position']])
-        for (const row of rows) found.get(row['id'] as string)?.push(rowOf(row))
-        last = rows.at(-1)
-        count += rows.length
+      const read: Query = (query, values = []) => this.#db.readFresh(query, values)
+      let count = 0
+      for await (const row of inPieces(read, text, [scope, logs, quoteTerm(term)], { key: -1, position: -1 })) {
+        found.get(row['id'] as string)?.push(rowOf(row))
+        if (++count === mostInLogs) break
       }
       return right(found)
     })
@@ -253,11 +244,9 @@ export class Search implements IndexDriver {
       const ids: string[] = []
       const text = `select id, key, meta from ${this.#db.schema}.log
         where scope = $1::text and position($2::text in meta) > 0 and key < $3::bigint order by key desc limit ${sliceRows}`
-      for (let [key, many] = [String(Number.MAX_SAFE_INTEGER), sliceRows]; many === sliceRows;) {
-        const found = await this.#db.read(text, [scope, encryptionMark, key])
-        for (const { id, meta } of found) if (isEncryptedMeta(meta as string)) ids.push(id as string)
-        ;[key, many] = [String(found.at(-1)?.['key']), found.length]
-      }
+      const first = { key: Number.MAX_SAFE_INTEGER }
+      for await (const { id, meta } of inPieces(this.#db.read, text, [scope, encryptionMark], first, sliceRows))
+        if (isEncryptedMeta(meta as string)) ids.push(id as string)
       return right(ids)
     })
   }

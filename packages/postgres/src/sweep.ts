@@ -4,7 +4,7 @@
  * exists is never deleted, whatever its state.
  */
 import type { Database } from './database.ts'
-import { forgetRows, forgetSegment } from './documents.ts'
+import { deleteDocuments } from './documents.ts'
 import { retryUntil } from './fault.ts'
 import type { Mentions } from './mentions.ts'
 
@@ -71,7 +71,12 @@ export class Sweeper {
              and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id and not (m.segment = $2::bigint and m.position >= $3::bigint))`,
           [scope, key, start, isWhole],
         )
-        await forgetRows(query, schema, scope, key, start)
+        await deleteDocuments(
+          query,
+          schema,
+          `delete from ${schema}.search where scope = $1::text and segment = $2::bigint and position >= $3::bigint`,
+          [scope, key, start],
+        )
         if (start > from) return key
       }
       if (forked) {
@@ -79,7 +84,12 @@ export class Sweeper {
         return undefined
       }
       await query(`delete from ${schema}.segment where scope = $1::text and key = $2::bigint`, [scope, key])
-      await forgetSegment(query, schema, scope, key)
+      await deleteDocuments(
+        query,
+        schema,
+        `delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`,
+        [scope, key],
+      )
       const { parent } = found
       if (parent === null) return undefined
       // The parent may now be free, if its log was removed too.

@@ -102,11 +102,7 @@ export class Appender {
         staleHeadFault(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)),
       )
     }
-    const planned = append.plan?.before.peaks
-    const peaks =
-      planned !== undefined && Buffer.compare(log.peaks, Buffer.concat(planned)) === 0
-        ? planned
-        : splitHashes(log.peaks)
+    const peaks = splitHashes(log.peaks)
     if (!isPlanFor(append.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     rows.checkEnd(log.segment, log, peaks.at(-1))
     return right({ log, head, peaks, stored: raw as KnownLog['stored'], ownKey })

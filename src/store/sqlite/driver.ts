@@ -34,7 +34,7 @@ export const sqliteDriver = (
   const rows = new Rows(db, writer)
   const logs = new Logs(db, scopes, rows, hash, now)
   const blocks = new Blocks(db)
-  const leases = new Leases(db, writer, (scope, id, work) => logs.on(scope, id, work))
+  const leases = new Leases(db, writer, logs)
   const search = new Search(db, { scopes, logs, rows, blocks, writer })
   const appender = new Appender(db, { scopes, logs, rows, blocks, leases, search }, hash)
   const reader = new Reader(db, logs, rows)

@@ -46,9 +46,7 @@ type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
 
 type ErasedPlace = CheckedErasure['logs'][number]['rows'][number] & { readonly segment: number }
 
-/** A row that contains a text. */
-interface FoundRow {
-  readonly log: string | null
+interface PlacedRow {
   readonly segment: number
   readonly position: number
 }
@@ -65,7 +63,6 @@ interface BodyRow {
 interface ErasedRow {
   readonly position: number
   readonly erased: number
-  readonly log: string | null
 }
 
 /** An operation of a log. */
@@ -114,11 +111,9 @@ export class Eraser {
     const rows = new Map<string, RowPlace>()
     const blocks: BlockId[] = []
     const slices = new Slices()
-    const add = ({ log, segment, position }: FoundRow): void =>
-      void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
+    const add = (row: PlacedRow): void => void rows.set(`${row.segment} ${row.position}`, this.#placeOf(row))
     for (const { segment, position, body } of this.#rowsOf<BodyRow>(scope, this.#sql.bodies())) {
-      if (isIn(typeof body === 'string' ? body : Buffer.from(body).toString()))
-        add(this.#sql.owner().get({ segment, position }) as unknown as FoundRow)
+      if (isIn(typeof body === 'string' ? body : Buffer.from(body).toString())) add({ segment, position })
       await slices.next(body.length)
     }
     for (const { key: block } of this.#sql.blocks().all(key) as unknown as readonly Keyed[]) {
@@ -127,7 +122,7 @@ export class Eraser {
       const whole = unpack(content)
       if (isInBytes(whole)) {
         if (content.kept === 1) blocks.push(Buffer.from(content.id).toString('hex') as BlockId) // stored as a block id
-        for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
+        for (const row of this.#sql.naming().all(block) as unknown as readonly PlacedRow[]) add(row)
       }
       await slices.next(whole.length)
     }
@@ -147,8 +142,8 @@ export class Eraser {
   async erased(scope: string): Promise<readonly RowPlace[]> {
     const places: RowPlace[] = []
     const slices = new Slices()
-    for (const { segment, position, log, erased } of this.#rowsOf<ErasedRow>(scope, this.#sql.erased())) {
-      if (erased === 1) places.push({ id: log ?? this.#sharerOf(segment, position), position })
+    for (const row of this.#rowsOf<ErasedRow>(scope, this.#sql.erased())) {
+      if (row.erased === 1) places.push(this.#placeOf(row))
       await slices.next()
     }
     return places
@@ -168,10 +163,10 @@ export class Eraser {
       }
   }
 
-  /** A log that shares a row of a removed log. Empty if no log does; then the row is about to be deleted. */
-  #sharerOf(segment: number, position: number): string {
-    const sharer = this.#sql.sharer().get(segment, position) as { readonly id: string } | undefined
-    return sharer?.id ?? ''
+  /** A row in the log that appended it, or the oldest fork that shares it. Without a log, the row is about to be deleted. */
+  #placeOf({ segment, position }: PlacedRow): RowPlace {
+    const log = this.#sql.owner().get(segment, position) as { readonly id: string } | undefined
+    return { id: log?.id ?? '', position }
   }
 
   /** The transaction. Everything that can fail is checked before the first write. */
@@ -278,21 +273,19 @@ const statements = (db: DatabaseSync) =>
     uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
     block:
       'select id, kept, (select count(*) from mention where mention.block = block.key) as rows from block where key = ?',
-    sharer: `select log.id from log where segment in (with recursive kin (key) as
+    owner: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
     segments: 'select key from segment where scope = ? order by key',
     bodies: `select id & 4294967295 as position, ${bodyColumn(db)} from row
       where id > (:segment << 32) + :after and id <= (:segment << 32) + 4294967295 order by id limit ${sliceRows}`,
-    owner: 'select (select id from log where segment = :segment) as log, :segment as segment, :position as position',
     blocks: 'select key from block where scope = ? order by key',
     content: `select block.id, block.kept, ${packedColumns}
       from block join content on content.block = block.key where block.key = ?`,
-    erased: `select id & 4294967295 as position, erased is not null as erased, (select id from log where segment = :segment) as log
+    erased: `select id & 4294967295 as position, erased is not null as erased
       from row where id > (:segment << 32) + :after and id <= (:segment << 32) + 4294967295 order by id limit ${sliceRows}`,
     operations: `select operation.log as key, operation.id, log.id as log from operation join log on log.key = operation.log
         where log.scope = :scope and (operation.log, operation.id) > (:log, :id)
         order by operation.log, operation.id limit ${sliceRows}`,
-    naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
-        left join log on log.segment = mention.row >> 32 where mention.block = ?`,
+    naming: 'select row >> 32 as segment, row & 4294967295 as position from mention where block = ?',
   })

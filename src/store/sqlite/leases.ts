@@ -3,7 +3,6 @@
  * must agree on the time.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
@@ -18,27 +17,25 @@ import {
   type LeaseRow,
 } from '../port/lease.ts'
 import { headIn, type LogRow } from './log.ts'
+import type { Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
-/** Calls a function with a log. */
-type OnLog = <T>(scope: string, id: string, work: (log: LogRow) => Either<StoreFault, T>) => Either<StoreFault, T>
-
 export class Leases {
   readonly #writer: Writer
-  readonly #onLog: OnLog
+  readonly #logs: Logs
   readonly #sql: ReturnType<typeof statements>
   #latest = 0
 
-  constructor(db: DatabaseSync, writer: Writer, onLog: OnLog) {
+  constructor(db: DatabaseSync, writer: Writer, logs: Logs) {
     this.#writer = writer
-    this.#onLog = onLog
+    this.#logs = logs
     this.#sql = statements(db)
   }
 
   /** Decides with a read first, so that a call without a change takes no lock. */
   async change(scope: string, id: string, change: LeaseChange): Answer<LeaseAnswer> {
-    const first = this.#onLog(scope, id, (log) => {
+    const first = this.#logs.on(scope, id, (log) => {
       const outcome = changeLease(id, this.#rowOf(log), change, Date.now())
       return isLeft(outcome) ? outcome : right({ ...outcome.right, head: headIn(log) })
     })
@@ -46,7 +43,7 @@ export class Leases {
     const { row: foreseen, ...answer } = first.right
     if (foreseen === undefined) return right(answer)
     return this.#writer.write(() =>
-      this.#onLog(scope, id, (log) => {
+      this.#logs.on(scope, id, (log) => {
         const outcome = changeLease(id, this.#rowOf(log), change, Date.now(), this.#latest)
         if (isLeft(outcome)) return outcome
         const { row, lease } = outcome.right

@@ -11,25 +11,11 @@ export const fits = (stored: unknown, ...columns: readonly Column[]): boolean =>
   (typeof stored === 'number' || typeof stored === 'bigint') && Number(stored) === sumOf(...columns)
 
 /** The CRC-32 of some columns, in order. It detects any change of one bit, or of a run of up to 32 bits. */
-export const sumOf = (...columns: readonly Column[]): number => {
-  let length = 0
-  let text = ''
-  const flush = (more: number): void => {
-    const most = length + text.length * 3 + more // a UTF-16 unit takes at most three bytes
-    if (most > buffer.length) buffer = Buffer.concat([buffer.subarray(0, length)], most * 2)
-    length += buffer.write(text, length)
-    text = ''
-  }
-  for (const column of columns) {
-    if (column instanceof Uint8Array) {
-      text += `${column.length} `
-      flush(column.length)
-      buffer.set(column, length)
-      length += column.length
-    } else text += typeof column === 'string' ? `${column.length}:${column} ` : `${column} `
-  }
-  flush(0)
-  return crcOf(buffer.subarray(0, length))
+export const sumOf = (...columns: readonly Column[]): number => crcOf(Buffer.concat(columns.flatMap(partsOf)))
+
+const partsOf = (column: Column): readonly Uint8Array[] => {
+  if (column instanceof Uint8Array) return [Buffer.from(`${column.length} `), column]
+  return [Buffer.from(typeof column === 'string' ? `${column.length}:${column} ` : `${column} `)]
 }
 
 /**
@@ -54,6 +40,3 @@ export const shortCrc = (bytes: Uint8Array): number => {
   }
   return ~crc >>> 0
 }
-
-/** Columns are collected in this buffer: one CRC-32 call is faster than one for each column. */
-let buffer = Buffer.alloc(1024)
