@@ -174,7 +174,7 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   const start = body.indexOf(messageKey)
   if (start === -1 || !body.endsWith('}')) return left('is not a stored message')
   const envelope = body.slice(0, start)
-  const text = body.slice(start + messageKey.length, -1)
+  const text = messageText(body)
   const plain = plainEnvelopes.get(envelope)
   if (plain !== undefined) return right({ page: plain.page, tagged: plain.tagged, text, blocks: noBlocks })
   let found: { readonly page?: unknown; readonly tag?: unknown; readonly blocks?: unknown }

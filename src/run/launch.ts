@@ -261,7 +261,7 @@ export const launchRun = <F extends TurnFault>(
   })
   return Object.freeze({
     interrupt: (options?: InterruptOptions) => {
-      const { behavior = 'saveMarked', message } = optionsOf('interrupt', options, { behavior: true, message: true })
+      const { behavior = 'saveMarked', message } = optionsOf('interrupt', options, interruptNames)
       return control.interrupt({
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
         discardsComplete: behavior === 'discard',
@@ -305,6 +305,8 @@ const checkSignal = (signal: unknown): void => {
   if (signal !== undefined && typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== 'function')
     throw new TypeError(`run: \`signal\` is ${describe(signal)}; expected an AbortSignal`)
 }
+
+const interruptNames: OptionNames<InterruptOptions> = { behavior: true, message: true }
 
 /** The user's new message. Throws a TypeError if it is not a user message. */
 const injectedMessage = (message: string | Message | undefined): Message | undefined => {
