@@ -41,13 +41,5 @@ export { present } from './present.ts'
 export { checkArgument, optionsOf, type OptionNames } from './options.ts'
 export { endOfString, isTooDeep, jsonIn, jsonOrText, parseJson, scanJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
-export {
-  base64Of,
-  base64OfText,
-  bytesOfBase64,
-  charactersOf,
-  joinBytes,
-  textOfBase64,
-  textOfUtf8,
-  utf8Of,
-} from './base64.ts'
+export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'
+export { charactersOf, joinBytes } from './base64.ts'

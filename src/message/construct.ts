@@ -83,7 +83,7 @@ export const toolResultPart = (
     type: 'tool_result',
     callId,
     content: typeof content === 'string' ? Object.freeze([text(content)]) : Object.freeze([...content]),
-    ...optionsOf('toolResult', options, resultNames),
+    ...optionsOf('toolResult', options, { name: true, isError: true }),
   })
 
 /** A text part. */
@@ -159,5 +159,4 @@ export const interruptedResults = (
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
   Object.freeze({ role, content: Object.freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })
 
-const resultNames = { name: true, isError: true } as const
 const reasoningNames = { summary: true, signature: true, encrypted: true } as const

@@ -178,10 +178,9 @@ const isPlain = (value: unknown): value is object => {
 }
 
 const optionNames: OptionNames<RedactOptions> = { rules: true, secrets: true, onRedacted: true }
-const ruleNames: OptionNames<RedactRule> = { name: true, pattern: true, words: true, spaces: true }
 
 const checkedRule = (redactRule: RedactRule): RedactRule => {
-  const rule = optionsOf('a redaction rule', redactRule, ruleNames)
+  const rule = optionsOf('a redaction rule', redactRule, { name: true, pattern: true, words: true, spaces: true })
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))
     throw new TypeError(
       `a redaction rule needs a name of letters, digits and hyphens, found ${JSON.stringify(rule.name)}`,

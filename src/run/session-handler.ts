@@ -597,13 +597,11 @@ interface Frequency {
 
 /** How often streaming text is written. Throws a TypeError for an invalid option. */
 export const journalEveryOf = (option: SessionHandlerOptions['journalEvery']): Frequency => {
-  const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', option, everyNames)
+  const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', option, { ms: true, bytes: true })
   return {
     ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
     bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
   }
 }
-
-const everyNames: OptionNames<NonNullable<SessionHandlerOptions['journalEvery']>> = { ms: true, bytes: true }
 
 const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, clock: true, lease: true, redact: true }

@@ -35,7 +35,6 @@ export {
   keyedLogOf,
   ownKeyOf,
   readEncrypted,
-  streamLogOf,
   withoutKeys,
 } from './port/encrypted.ts'
 export { holdsWithRowCounts } from './rules/erase.ts'
@@ -179,5 +178,5 @@ export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'
 export { rangeAt, readSameLog, verifyLog, type InspectRows } from './rules/verify.ts'
-export { streamLogs } from './rules/streams.ts'
+export { streamLogOf, streamLogs } from './rules/streams.ts'
 export { followRows, type FollowOptions } from './rules/follow.ts'

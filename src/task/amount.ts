@@ -30,8 +30,14 @@ export const amount = (
     (!whole || value === Infinity || Number.isInteger(value))
   )
     return value
+  const found =
+    typeof value === 'string'
+      ? JSON.stringify(value.slice(0, 40))
+      : typeof value === 'object' && value !== null
+        ? 'an object'
+        : String(value)
   throw new TypeError(
-    `${name} is ${describe(value)}; expected a ${whole ? 'whole ' : ''}number of ${unit}, at least ${least}${most === Infinity ? ', or Infinity for no limit' : ` and at most ${most}`}`,
+    `${name} is ${found}; expected a ${whole ? 'whole ' : ''}number of ${unit}, at least ${least}${most === Infinity ? ', or Infinity for no limit' : ` and at most ${most}`}`,
   )
 }
 

@@ -15,7 +15,7 @@ it.each([
   [NaN, 'NaN'],
   ['7', '"7"'],
   [null, 'null'],
-  [{ a: 1 }, 'an object with "a"'],
+  [{}, 'an object'],
 ])('%j is refused with the found and expected values', (value, found) => {
   expect(() => amount('size', value, wanted)).toThrow(
     new TypeError(`size is ${found}; expected a whole number of bytes, at least 1 and at most 10`),
@@ -34,9 +34,10 @@ it.each([
   [{ most: 3 }, 'a number of bytes, at least 0 and at most 3', [0, 3], [3.1, Infinity]],
 ])('%j: %s', (more, expected, good, bad) => {
   for (const value of good) expect(amount('size', value, { unit: 'bytes', ...more })).toBe(value)
-  const others = [['x'.repeat(41), `"${'x'.repeat(39)}… (43 characters)`], [undefined, 'nothing'], [true, 'true'], [1n, '1n']] as const // oxfmt-ignore
-  for (const [value, found] of [...bad.map((value) => [value, `${value}`] as const), ...others])
-    expect(() => amount('size', value, { unit: 'bytes', ...more })).toThrow(`size is ${found}; expected ${expected}`)
+  for (const value of [...bad, 'x'.repeat(41), undefined, true, 1n])
+    expect(() => amount('size', value, { unit: 'bytes', ...more })).toThrow(
+      `size is ${typeof value === 'string' ? `"${'x'.repeat(40)}"` : value}; expected ${expected}`,
+    )
 })
 
 it('a choice is one of the words; another value is refused with all of them', () => {

@@ -224,7 +224,7 @@ export const verifyLedger = (
   earlier?: Head,
   options: VerifyLedgerOptions = {},
 ): Task<AnyEvidenceFault, LedgerReport> => {
-  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, optionNames)
+  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, { headsOnly: true, progress: true })
   checkStore('verifyLedger', store)
   checkArgument('verifyLedger', earlier === undefined || isObject(earlier), 'a head of the ledger', earlier)
   const older = earlier && { ...earlier }
@@ -423,5 +423,3 @@ async function* sessionsNamed(
   const entries = [...new Set(ids)].map((id) => ledger.get(id))
   return { there, absent: entries.filter((entry) => isAbsent(entry, there)) }
 }
-
-const optionNames = { headsOnly: true, progress: true } as const

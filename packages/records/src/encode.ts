@@ -4,15 +4,7 @@
  * Encoding never fails. Getters, `toJSON`, Proxies and the redactor may throw; the value that threw is replaced by
  * a marker, like anything else that JSON can't express. Getters and `toJSON` run once each, as in `JSON.stringify`.
  */
-import {
-  formatPath,
-  optionsOf,
-  snapshot,
-  type Json,
-  type JsonObject,
-  type OptionNames,
-  type Path,
-} from 'indelible/internal/json'
+import { formatPath, optionsOf, snapshot, type Json, type JsonObject, type Path } from 'indelible/internal/json'
 import { createRedactor, type Redact as Redaction, type Redactor } from 'indelible/redact'
 
 /** The limits of an encoded value. */
@@ -115,9 +107,7 @@ export const encodeValue = (value: unknown, input: EncodeOptions = {}): EncodedV
 
 /** The limits in options. Throws a TypeError for an unknown name. */
 export const limitsOf = (call: string, limits: EncodeLimits | undefined): EncodeLimits =>
-  optionsOf(`${call}: limits`, limits, limitNames)
-
-const limitNames: OptionNames<EncodeLimits> = { depth: true, string: true, size: true }
+  optionsOf(`${call}: limits`, limits, { depth: true, string: true, size: true })
 
 /** The state of one walk: its limits, its position, and the size kept so far. */
 interface Walk {

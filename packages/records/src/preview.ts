@@ -1,5 +1,5 @@
 /** Describes a call history for a prompt: its length, the latest calls, and where code can read the rest. */
-import { optionsOf, present, type OptionNames } from 'indelible/internal/json'
+import { optionsOf, present } from 'indelible/internal/json'
 import type { Sequence } from 'indelible/internal/sequence'
 import { keysOf, snakeCase, type KeyCase } from './keys.ts'
 import type { CallRecord } from './record.ts'
@@ -39,7 +39,7 @@ export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOp
     countOnly = false,
     where = defaultWhere,
     keys,
-  } = optionsOf('previewRecords', options, previewNames)
+  } = optionsOf('previewRecords', options, { latest: true, countOnly: true, where: true, keys: true })
   const keyCase = keysOf('previewRecords', present({ keys }))
   if (![1, 2, 3].includes(latest)) throw new TypeError(`latest is ${String(latest)}; expected 1, 2 or 3`)
   const first = countOnly ? records.length : Math.max(0, records.length - latest)
@@ -103,5 +103,3 @@ const escapeCharacter = (character: string): string =>
     { length: character.length },
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
   ).join('')
-
-const previewNames: OptionNames<PreviewOptions> = { latest: true, countOnly: true, where: true, keys: true }

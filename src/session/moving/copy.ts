@@ -71,7 +71,7 @@ export const copySession = (
 ): Task<ImportFault, SessionInfo> => {
   checkStore('copySession', source)
   checkStore('copySession', destination)
-  const { progress, signal } = optionsOf('copySession', options, optionNames)
+  const { progress, signal } = optionsOf('copySession', options, { progress: true, signal: true })
   const [from, to] = [withSignal(source, signal), withSignal(destination, signal)]
   return sessionSteps(async function* () {
     const problem = ownIdFault(id)
@@ -266,5 +266,3 @@ async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps
   const missed = yield* need(to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) }))
   return yield* fail({ _tag: 'Conflict', id, expected: head, actual: start, missed })
 }
-
-const optionNames = { progress: true, signal: true } as const

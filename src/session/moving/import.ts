@@ -50,7 +50,7 @@ export const importRecord = (
     typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
   )
     throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
-  const { id, progress, signal } = optionsOf('importRecord', options, optionNames)
+  const { id, progress, signal } = optionsOf('importRecord', options, { id: true, progress: true, signal: true })
   const store = ownStore(withSignal(base, signal))
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once
@@ -140,5 +140,3 @@ async function* expectFree(store: Store, id: string): Steps<ImportFault, void> {
   if (found === undefined) return
   yield isPartial(found) ? { _tag: 'UnfinishedSession', id, rows: found.head.size } : { _tag: 'LogExists', id }
 }
-
-const optionNames = { id: true, progress: true, signal: true } as const

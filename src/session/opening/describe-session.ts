@@ -4,7 +4,7 @@ import { isLeft, jsonEqual, left, right, type JsonObject } from '../../json/inde
 import { decodeNote } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import type { LogInfo } from '../../store/index.ts'
-import { ownKeyOf, ownStore } from '../../store/internal.ts'
+import { ownStore } from '../../store/internal.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, withoutOwnKeys, type SessionInfo } from '../record/metadata.ts'
@@ -23,7 +23,6 @@ export class SessionMetadata {
   readonly #written: WrittenStore
   readonly #record: LoadedRecord
   readonly #writer: Writer
-  readonly #ownKey: string | null
   readonly #kept: Pick<SessionInfo, 'forkedFrom' | 'erasable'>
   /** The version of the store's description. */
   #version: number
@@ -37,7 +36,6 @@ export class SessionMetadata {
     this.#record = record
     this.#writer = writer
     this.#version = log.version
-    this.#ownKey = ownKeyOf(log) ?? null
   }
 
   /** Resolves once no update is pending. The writer must be closed. */
@@ -110,7 +108,7 @@ export class SessionMetadata {
       const meta = this.#stored(metadata)
       if (isLeft(meta)) return meta
       const expected = this.#version
-      const update = { expected, meta: meta.right, ownKey: this.#ownKey }
+      const update = { expected, meta: meta.right, ownKey: this.#writer.ownKey }
       const answer = await guardStore('update', () => ownStore(this.#written.store).update(id, update)())
       if (!isLeft(answer)) {
         this.#version = answer.right.version

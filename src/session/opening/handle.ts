@@ -26,12 +26,13 @@ import { Writer } from '../writing/writer.ts'
 /** The open handle for a record in memory. `log` is the store's description of the log, `info` the session's. */
 export const sessionOf = (store: Store, record: LoadedRecord, log: LogInfo, info: SessionInfo): Session => {
   const leases = new Leases(store, record)
-  const writer = new Writer(leases, record, ownKeyOf(log) ?? null)
+  const ownKey = ownKeyOf(log) ?? null
+  const writer = new Writer(leases, record, ownKey)
   const appending = new Appending(store, record, writer)
   let made: SessionHistory | undefined
   const history = (): SessionHistory => (made ??= new SessionHistory(store, record, writer))
   record.erasable = info.erasable === true
-  record.encrypted = ownKeyOf(log) !== undefined
+  record.encrypted = ownKey !== null
   const described = new SessionMetadata(leases, log, info, record, writer)
   record.described = info.metadata
   record.inherited = inheritedRows(log)

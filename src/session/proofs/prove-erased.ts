@@ -119,7 +119,7 @@ export const checkErased = (
   proof: unknown,
   trusted?: TrustedErasedHeads,
 ): Either<SessionFaultOf<'BadProof'>, ProvenErased> => {
-  const { head, ledger } = optionsOf('checkErased', trusted, trustedNames)
+  const { head, ledger } = optionsOf('checkErased', trusted, { head: true, ledger: true })
   if (trusted !== undefined && !(isHead(head) && isHead(ledger)))
     throw new TypeError('checkErased needs two trusted heads: `head` of the session and `ledger` of its ledger')
   if (!isErasedProof(proof)) return badProof('it is not a proof of an erased message')
@@ -146,5 +146,3 @@ const isErasedProof = (value: unknown): value is ErasedProof =>
   isHead(value['ledger']) &&
   isPath(value['path']) &&
   isErasureProof(value['said'])
-
-const trustedNames = { head: true, ledger: true } as const

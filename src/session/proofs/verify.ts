@@ -90,7 +90,7 @@ export const verifySession = (
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, VerifiedSession> => {
   checkStore('verifySession', base)
-  const { head, progress, signal } = optionsOf('verifySession', options, optionNames)
+  const { head, progress, signal } = optionsOf('verifySession', options, { head: true, progress: true, signal: true })
   if (head !== undefined && !isHead(head))
     throw new TypeError(
       `verifySession: head is ${describe(head)}; expected { size, root } as session.head() returns it: a number of rows, and 64 hexadecimal digits`,
@@ -222,5 +222,3 @@ const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> 
     for (const block of readEncrypted(body)?.blocks ?? []) if (!found.has(block)) found.set(block, position)
   return found
 }
-
-const optionNames = { head: true, progress: true, signal: true } as const

@@ -63,7 +63,7 @@ export const pending = (session: SessionReader, options: PendingOptions = {}): P
   const made = partsOf(session)
   if (made === undefined) throw new TypeError(`pending takes a session, found ${describe(session)}`)
   const { record } = made
-  const { reason } = optionsOf('pending', options, optionNames)
+  const { reason } = optionsOf('pending', options, { reason: true })
   return Object.freeze<Pending>({
     get calls() {
       return openCallsIn(record)
@@ -85,8 +85,6 @@ export const openStepsOf = (session: object): readonly OpenStep[] => {
   const made = partsOf(session)
   return made === undefined ? [] : openStepsIn(made.record)
 }
-
-const optionNames = { reason: true } as const
 
 /** The open calls of the last assistant message, if only tool results follow it. */
 const openCallsIn = (record: LoadedRecord): readonly OpenCall[] => {

@@ -91,11 +91,8 @@ export class Appending {
     const continues: Continues = isAtHead
       ? { type: 'head', head: { ...expectedHead } }
       : { type: 'len', len: expectedLen, conversation }
-    const counts = { messages: rows.right.rows.length, notes: notes.length }
-    return this.#append(
-      step(continues, options, counts, () => now ?? allRows(this.#record.history.len), rows),
-      notes,
-    )
+    const write = (): ReturnType<Step['rows']> => now ?? allRows(this.#record.history.len)
+    return this.#append(step(continues, options, write, notes.length, rows.right), notes)
   }
 
   /** Appends a step. The rows of an encrypted session can't have the blocks of notes, which are stored before them. */
@@ -128,9 +125,8 @@ export class Appending {
       if (this.#writer.called !== before) return left(selfAppending)
       const rows = messageRows(this.#record, made.right, page, this.#store)
       if (isLeft(rows)) return rows
-      const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = pace.now()
-      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows, rows))
+      const answer = await this.#writer.append(step({ type: 'head', head }, options, () => rows, 0, rows.right))
       if (!isLeft(answer)) pace.done(began, sent)
       if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
       await pace.refused(tries)
@@ -157,19 +153,11 @@ export class Appending {
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<AppendedMessages>> {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
-    const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
-    return this.#writer.append(
-      step(
-        { type: 'head', head: expectedHead },
-        options,
-        counts,
-        () => {
-          const at = expectedHead === undefined ? undefined : momentAt(this.#record, expectedHead.size).conversation
-          return retractionRows(this.#record, at ?? conversationOf(this.#record), which, instead)
-        },
-        instead && { right: instead },
-      ),
-    )
+    const write = (): ReturnType<Step['rows']> => {
+      const at = expectedHead === undefined ? undefined : momentAt(this.#record, expectedHead.size).conversation
+      return retractionRows(this.#record, at ?? conversationOf(this.#record), which, instead)
+    }
+    return this.#writer.append(step({ type: 'head', head: expectedHead }, options, write, 0, instead))
   }
 
   async note(note: NewNote, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
@@ -195,26 +183,29 @@ export class Appending {
         : expectedLen !== undefined
           ? { type: 'len', len: expectedLen }
           : { type: 'end' }
-    return step(continues, options, { messages: 0, notes: 1 }, () => {
+    const write = (): ReturnType<Step['rows']> => {
       const note = make()
       return isLeft(note) ? note : right(rowsOfNote(this.#record, note.right, blocks))
-    })
+    }
+    return step(continues, options, write, 1)
   }
 }
 
+/** @param messages the rows of its messages */
 const step = (
   continues: Continues,
   { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
-  counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
-  known?: { readonly right: StepRows },
+  notes: number,
+  messages?: StepRows,
 ): Step => ({
   continues,
-  ...counts,
+  messages: messages?.rows.length ?? 0,
+  notes,
   operation,
   respectLease: respectLease === true,
   rows,
-  entries: known?.right.entries ?? [],
+  entries: messages?.entries ?? [],
 })
 
 /** Without a prototype, so that no option is read from one. */

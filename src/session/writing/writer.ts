@@ -108,7 +108,7 @@ export class Writer {
   readonly #written: WrittenStore
   readonly #record: LoadedRecord
   /** The key of the opened session; null if it is not encrypted. Another log with the same id has another key. */
-  readonly #ownKey: string | null
+  readonly ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
   readonly #sent: SentStep[] = []
   /** A refused step and those sent after it, until it is known what becomes of them. */
@@ -127,7 +127,7 @@ export class Writer {
 
   constructor(written: WrittenStore, record: LoadedRecord, ownKey: string | null) {
     this.#written = written
-    this.#ownKey = ownKey
+    this.ownKey = ownKey
     this.#record = record
   }
 
@@ -346,7 +346,7 @@ export class Writer {
       return await appendPlanned(this.#written.store, this.#record.id, {
         ...append,
         terms: termsOf,
-        ownKey: this.#ownKey,
+        ownKey: this.ownKey,
         respectLease,
         ...(operation !== undefined && { operation: redactedName(this.#record.redactor, operation) }),
       })

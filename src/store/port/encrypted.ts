@@ -6,7 +6,7 @@
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
 import { isArray, isObject, jsonIn, type JsonObject, present } from '../../json/index.ts'
-import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/internal.ts'
+import { digestOf, isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
@@ -57,10 +57,6 @@ export const keyLogOf = (key: string): string => `${keyLogs}${key}`
 export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
 /** The id of the log, in the store of the keys, that records that a log is encrypted. */
 export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
-/** What the ids of the logs with a chat's streams start with. */
-export const streamLogsOf = (chat: string): string => `indelible.stream.${digestOfName(chat)}.`
-/** The id of the log with one of a chat's streams. */
-export const streamLogOf = (chat: string, name: string): string => `${streamLogsOf(chat)}${name}`
 /** The prefix of the ids of key logs. */
 export const keyLogs = 'indelible.key.'
 
