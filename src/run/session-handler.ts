@@ -22,7 +22,7 @@ import {
 } from '../json/index.ts'
 import type { Message, Part, Repair } from '../message/index.ts'
 import { callsOf } from '../message/internal.ts'
-import type { InputNote, JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
+import type { JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Session, WriteFault } from '../session/index.ts'
 import { openStepsOf, redactorOf, type LeaseSessionFault, type NewReceipt } from '../session/internal.ts'
@@ -59,6 +59,8 @@ export interface SessionHandlerOptions {
 
 type Answer = Either<WriteFault, unknown>
 
+type NewNote = Parameters<Session['note']>[0]
+
 /** A handler that records in a session. Called without `ahead`, it writes no journal. */
 export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Either<WriteFault, unknown>>) &
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
@@ -88,7 +90,7 @@ type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
  *         one for results that arrive together, and one at the end, which includes the last results (bench: run)
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
-  handlerOf(new Recording(session, optionsOf('sessionHandler', options, optionNames), undefined, undefined))
+  handlerOf(new Recording(session, optionsOf('sessionHandler', options, optionNames)))
 
 /** The same with a lease that is already held and is not released here. The last delta marks `input` as answered. */
 export const recordingHandler = (
@@ -96,7 +98,7 @@ export const recordingHandler = (
   options: Pick<SessionHandlerOptions, 'journalEvery' | 'clock'>,
   lease: RunLease,
   input: string | undefined,
-): SessionHandler => handlerOf(new Recording(session, optionsOf('sessionHandler', options, optionNames), lease, input))
+): SessionHandler => handlerOf(new Recording(session, ownFields({ ...options, lease: false as const }), lease, input))
 
 const handlerOf = (recording: Recording): SessionHandler =>
   Object.freeze(
@@ -161,10 +163,10 @@ class Recording {
   readonly #session: RecordingSession
   /** The session without redaction. */
   readonly #opened: RecordingSession
-  readonly #options: SessionHandlerOptions
   readonly #frequency: Frequency
+  /** How to take the lease; `false` if the session is not held, or a turn holds it. */
+  readonly #leaseOptions: RunLeaseOptions | false
   #lease: RunLease | undefined
-  readonly #runLease: RunLease | undefined
   /** The id of the input that the run answers. */
   readonly #input: string | undefined
   /** Whether the input is answered. A later failure then costs only a receipt. */
@@ -187,29 +189,27 @@ class Recording {
 
   constructor(
     session: RecordingSession,
-    options: SessionHandlerOptions,
-    lease: RunLease | undefined,
-    input: string | undefined,
+    { redact, clock, journalEvery, lease = {} }: SessionHandlerOptions,
+    held?: RunLease,
+    input?: string,
   ) {
     this.#input = input
-    const own = options.redact === undefined ? undefined : createRedactor(options.redact)
+    const own = redact === undefined ? undefined : createRedactor(redact)
     this.#opened = session
     this.#session = own === undefined ? session : redactingSession(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
-    this.#runLease = lease
-    this.#lease = lease
-    this.#options = options
-    this.#clock = clockOf(options.clock)
-    if (options.lease) checkRunLease(options.lease)
-    this.#frequency = journalEveryOf(options.journalEvery)
+    this.#leaseOptions = lease
+    this.#lease = held
+    this.#clock = clockOf(clock)
+    if (lease !== false) checkRunLease(lease)
+    this.#frequency = journalEveryOf(journalEvery)
   }
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
-    const { lease = {} } = this.#options
     const { conversation } = this.#session
     if (conversation !== undefined) this.#retracted = this.#session.len - conversation().length
-    if (lease === false || this.#runLease !== undefined) return right(undefined)
-    const held = await acquireRunLease(this.#opened, lease, stop)
+    if (this.#leaseOptions === false) return right(undefined)
+    const held = await acquireRunLease(this.#opened, this.#leaseOptions, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
     return right(undefined)
@@ -218,7 +218,7 @@ class Recording {
   async end(): Promise<void> {
     this.#timer?.cancel()
     if (this.#step?.discarded === true) await this.#close()
-    if (this.#runLease === undefined) await this.#lease?.release()
+    if (this.#leaseOptions !== false) await this.#lease?.release()
   }
 
   async take(event: RunEvent, next: LookAhead | undefined): Promise<Answer> {
@@ -233,9 +233,11 @@ class Recording {
       }
       case 'model_event':
         return this.#takeModelEvent(event.event, ahead)
-      case 'tool_call_start':
-        if (this.#step === undefined) return this.#session.note(toolStarted(event))()
-        return this.#write((entry) => entry.started.push(event.call.id))
+      case 'tool_call_start': {
+        const { id, name, arguments: input } = event.call
+        if (this.#step !== undefined) return this.#write((entry) => entry.started.push(id))
+        return this.#session.note({ type: 'tool_started', callId: id, name, arguments: input })()
+      }
       case 'tool_result':
         if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
         if (this.#step === undefined) return right(undefined)
@@ -250,15 +252,13 @@ class Recording {
       }
       case 'history_delta': // a step whose run failed stays in the journal, so that `resume` can finish it
         return ahead?.unfinished === true && this.#step !== undefined ? right(undefined) : this.#delta(event)
-      default: {
-        if (event.type === 'interrupted' && event.behavior === 'discard' && this.#step !== undefined)
-          this.#step.discarded = true
-        const receipt = receiptOf(event, this.#head)
-        if (receipt === undefined || (event.type === 'step_complete' && this.#step?.receipted === true))
-          return right(undefined)
-        const answer = await this.#whileHeld(() => this.#session.note(receipt)())
-        return this.#answered ? right(undefined) : answer
-      }
+      case 'interrupted':
+        if (event.behavior === 'discard' && this.#step !== undefined) this.#step.discarded = true
+        return this.#receipt(event.sent, undefined)
+      case 'step_complete':
+        return this.#step?.receipted === true ? right(undefined) : this.#receipt(event.sent, event.response.usage)
+      default:
+        return right(undefined)
     }
   }
 
@@ -393,7 +393,19 @@ class Recording {
     const filled = Object.entries(entry).filter(([, value]) => !Array.isArray(value) || value.length > 0)
     if (filled.length === 0) return right(undefined)
     step.written = true
-    return this.#whileHeld(() => this.#session.note({ ...this.#journal(step), ...Object.fromEntries(filled) })())
+    return this.#add({ ...this.#journal(step), ...Object.fromEntries(filled) })
+  }
+
+  /** Writes the receipt of an answer by itself. */
+  async #receipt(sent: SentRequest | undefined, usage: Usage | undefined): Promise<Answer> {
+    if (sent === undefined) return right(undefined)
+    const answer = await this.#add(receiptNote(sent, this.#head, usage))
+    return this.#answered ? right(undefined) : answer
+  }
+
+  /** Adds a note, unless another holder has the lease. */
+  async #add(note: NewNote): Promise<Answer> {
+    return this.#lease?.lost === true ? left(this.#lease.fault) : this.#session.note(note)()
   }
 
   #journal({ id }: Step): JournalNote {
@@ -402,36 +414,28 @@ class Recording {
   }
 
   /** Appends a delta before its event. A failure is reported at the event. */
-  async #appendEarly(
-    delta: HistoryDelta<Message>,
-    { last: isLast = false, receipt }: Pick<LookAhead, 'last' | 'receipt'>,
-  ): Promise<Answer> {
+  async #appendEarly(delta: HistoryDelta<Message>, ahead: LookAhead): Promise<Answer> {
     const step = this.#step
     if (step === undefined || delta.append.length === 0) return right(undefined)
-    const notes = receipt === undefined ? [] : [receiptNote(receipt.sent, this.#head, receipt.usage)]
-    const answer = await this.#appended(step, delta, isLast, notes)
-    step.receipted = notes.length > 0 && !isLeft(answer)
-    this.#answered = isLast && this.#input !== undefined && !isLeft(answer)
+    if (!isLeft(await this.#appended(step, delta, ahead))) {
+      step.receipted = ahead.receipt !== undefined
+      this.#answered = ahead.last === true && this.#input !== undefined
+    }
     return right(undefined)
   }
 
   async #delta(delta: HistoryDelta<Message>): Promise<Answer> {
     const step = this.#step
-    if (step === undefined) return this.#append(delta, undefined, false, [])
-    const answer = await this.#appended(step, delta, false, [])
+    if (step === undefined) return this.#append(delta, undefined, {})
+    const answer = await this.#appended(step, delta, {})
     if (!isLeft(answer)) this.#forget(step)
     return answer
   }
 
   /** Appends a delta once. Nothing else of the step is written after that. */
-  #appended(
-    step: Step,
-    delta: HistoryDelta<Message>,
-    isLast: boolean,
-    receipts: readonly NewReceipt[],
-  ): Promise<Answer> {
+  #appended(step: Step, delta: HistoryDelta<Message>, ahead: Pick<LookAhead, 'last' | 'receipt'>): Promise<Answer> {
     if (step.appended?.delta.append !== delta.append)
-      step.appended = { delta, answer: this.#append(delta, step, isLast, receipts) }
+      step.appended = { delta, answer: this.#append(delta, step, ahead) }
     return step.appended.answer
   }
 
@@ -446,27 +450,22 @@ class Recording {
 
   /** Appends the messages, and closes the journal if there is one. */
   async #append(
-    delta: HistoryDelta<Message>,
+    { id: operation, expectedLen, append }: HistoryDelta<Message>,
     step: Step | undefined,
-    isLast: boolean,
-    receipts: readonly NewReceipt[],
+    { last: isLast = false, receipt }: Pick<LookAhead, 'last' | 'receipt'>,
   ): Promise<Answer> {
-    const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
     const close: readonly JournalNote[] =
       step === undefined || !this.#closes(step, operation) ? [] : [{ ...this.#journal(step), closed: true }]
-    const inputNotes = (): readonly InputNote[] =>
-      isLast && this.#input !== undefined
-        ? [{ type: 'input', id: this.#input, state: 'answered', at: this.#session.len + messages.length }]
-        : []
+    const notes: NewNote[] = []
+    if (receipt !== undefined) notes.push(receiptNote(receipt.sent, this.#head, receipt.usage))
+    if (isLast && this.#input !== undefined)
+      notes.push({ type: 'input', id: this.#input, state: 'answered', at: expectedLen + messages.length })
     const expected = this.#retracted === undefined ? {} : { expectedConversation: expectedLen - this.#retracted }
-    const add = (notes: readonly JournalNote[]): Promise<Answer> =>
-      this.#whileHeld(() =>
-        this.#session.append(
-          { messages, notes: [...notes, ...receipts, ...inputNotes()] },
-          { operation, expectedLen, ...expected },
-        )(),
-      )
+    const add = async (closing: readonly JournalNote[]): Promise<Answer> =>
+      this.#lease?.lost === true
+        ? left(this.#lease.fault)
+        : this.#session.append({ messages, notes: [...closing, ...notes] }, { operation, expectedLen, ...expected })()
     const waited = hasWaited(this.#opened)
     let answer = await add(close)
     // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
@@ -482,7 +481,7 @@ class Recording {
 
   /** Whether the step has a journal, from this run or an earlier one. */
   #closes(step: Step, operation: string): boolean {
-    return step.written || openStepsOf(this.#opened).some((open) => open.step === operation) === true
+    return step.written || openStepsOf(this.#opened).some((open) => open.step === operation)
   }
 
   /** Keeps the finished parts of the step in the journal after another writer's append. */
@@ -506,12 +505,7 @@ class Recording {
     if (step === undefined) return right(undefined)
     this.#forget(step)
     if (!step.written) return right(undefined)
-    return this.#whileHeld(() => this.#session.note({ ...this.#journal(step), closed: true })())
-  }
-
-  /** Skips writes once another holder has the lease. */
-  async #whileHeld(work: () => Promise<Answer>): Promise<Answer> {
-    return this.#lease?.lost === true ? left(this.#lease.fault) : work()
+    return this.#add({ ...this.#journal(step), closed: true })
   }
 }
 
@@ -553,18 +547,6 @@ const answerOf = (message: Message, { blocks }: Step): JsonObject => {
   return (same ? rest : message) as unknown as JsonObject
 }
 
-const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): Exclude<Note, { type: 'seal' }> => ({
-  type: 'tool_started',
-  callId: call.id,
-  name: call.name,
-  arguments: call.arguments,
-})
-
-const receiptOf = (event: RunEvent, head: Head | undefined): NewReceipt | undefined => {
-  if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
-  return receiptNote(event.sent, head, event.type === 'step_complete' ? event.response.usage : undefined)
-}
-
 const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): NewReceipt => {
   const { parameters, derivedBy, repairs, instructions, ...sent } = ownFields(request)
   const details = {
@@ -590,10 +572,7 @@ const mendedDetails = (repairs: readonly Repair[]): JsonObject => ({
     .map(({ problem: { _tag, id, position }, done }) => ({ problem: _tag, callId: id, position, done })),
 })
 
-interface Frequency {
-  readonly ms: number
-  readonly bytes: number
-}
+type Frequency = Required<NonNullable<SessionHandlerOptions['journalEvery']>>
 
 /** How often streaming text is written. Throws a TypeError for an invalid option. */
 export const journalEveryOf = (option: SessionHandlerOptions['journalEvery']): Frequency => {
