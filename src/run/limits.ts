@@ -71,24 +71,19 @@ const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & 
   handlerTimeout: { unit: 'milliseconds', usually: Infinity },
 }
 
-const limitNames: OptionNames<Limits> = {
-  ...{ maxSteps: true, maxToolCalls: true, maxTokens: true, maxDollars: true },
-  ...{ timeout: true, softTimeout: true, stepTimeout: true, handlerTimeout: true, stopWhen: true },
-}
+const limitNames = Object.fromEntries([...Object.keys(amounts), 'stopWhen'].map((name) => [name, true] as const))
 
 /** Limits with all defaults. Throws a TypeError for an invalid one. */
 export const limitsOf = (options: Partial<Limits> | undefined): Limits => {
-  const own = optionsOf('limits', options, limitNames)
-  const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
-    const value = own[name as keyof typeof amounts]
-    return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
-  })
+  const own = optionsOf('limits', options, limitNames as OptionNames<Limits>)
   const { stopWhen } = own
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is not a function')
-  return Object.freeze({
-    ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),
-    ...present({ stopWhen }),
-  })
+  const limits: { [name: string]: number } = {}
+  for (const [name, { usually, ...what }] of Object.entries(amounts)) {
+    const value = own[name as keyof typeof amounts]
+    limits[name] = value === undefined ? usually : amount(`limits.${name}`, value, what)
+  }
+  return Object.freeze({ ...(limits as { [Name in keyof typeof amounts]: number }), ...present({ stopWhen }) })
 }
 
 /** The exceeded limit of tokens or dollars, if any. */

@@ -1,24 +1,19 @@
 /** What a run sends of a damaged record: a copy that `mend` settles. The record stays as it is. */
+import type { View } from '../history/index.ts'
 import { mend, type Message, type Repair, type Sequence, type Settled } from '../message/index.ts'
 import { jsonEqual, snapshot } from '../json/index.ts'
 
 /** The repairs, with the positions of the record. A view omits retracted messages, so its indexes are others. */
-export const repairsIn = (view: Sequence<Message>): readonly Repair[] => {
+export const repairsIn = (view: View<Message>): readonly Repair[] => {
   const { repairs } = mend(view)
-  const positionAt = 'positionAt' in view ? (view.positionAt as (index: number) => number | undefined) : undefined
-  if (positionAt === undefined || repairs.length === 0) return repairs
-  const recorded = <T extends object>(place: T): T =>
-    Object.fromEntries(
-      Object.entries(place).map(([name, value]: [string, unknown]) => [
-        name,
-        name === 'position'
-          ? (positionAt(value as number) ?? value)
-          : typeof value === 'object' && value !== null
-            ? recorded(value)
-            : value,
-      ]),
-    ) as T // the same fields
-  return snapshot(repairs.map(recorded) as never) as unknown as readonly Repair[]
+  const recorded = (place: object): object => {
+    const fields = Object.entries(place).map(([name, value]: [string, unknown]) => {
+      if (name === 'position') return [name, view.positionAt(value as number) ?? value]
+      return [name, typeof value === 'object' && value !== null ? recorded(value) : value]
+    })
+    return Object.fromEntries(fields) as object
+  }
+  return repairs.length === 0 ? repairs : (snapshot(repairs.map(recorded) as never) as never) // the same fields
 }
 
 /** The messages to send of a view, and how many of them the last request had at the same place. */

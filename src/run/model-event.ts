@@ -14,7 +14,12 @@ export const eventOf = (value: unknown): Either<string, ModelEvent> => {
   try {
     if (typeof value !== 'object' || value === null)
       return left(`it streamed ${quoteValue(value)}, which is not an event`)
-    return copyEvent(value as { readonly [field: string]: unknown })
+    const { type } = value as { readonly type?: unknown }
+    if (typeof type !== 'string')
+      return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
+    const kinds = fieldsOf.get(type)
+    if (kinds !== undefined) return copyFields(value as Fields, type, kinds)
+    return jsonOf(value, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
   } catch {
     return left('it streamed an event that could not be read') // a getter or Proxy trap that throws
   }
@@ -22,38 +27,27 @@ export const eventOf = (value: unknown): Either<string, ModelEvent> => {
 
 type Fields = { readonly [field: string]: unknown }
 
-const copyEvent = (fields: Fields): Either<string, ModelEvent> => {
-  const { type } = fields
-  switch (type) {
-    case 'text_delta':
-    case 'reasoning_delta':
-    case 'arguments_delta':
-    case 'signature_delta':
-      return fieldsOf(fields, { block: 'string', text: 'string' })
-    case 'block_start':
-      return fieldsOf(fields, { block: 'string', callId: 'string?', name: 'string?' })
-    case 'block_end':
-      return fieldsOf(fields, { block: 'string', part: 'json' })
-    case 'finish':
-      return fieldsOf(fields, { message: 'json', reason: 'string', usage: 'usage', model: 'string?' }, [])
-    default:
-      if (typeof type !== 'string')
-        return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
-      return jsonOf(fields, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
-  }
-}
-
 type Kind = 'string' | 'string?' | 'number' | 'json' | 'usage'
 
+type Kinds = { readonly [field: string]: Kind }
+
+const text = { index: 'number', block: 'string', text: 'string' } as const
+
+/** The known fields of each type of event. */
+const fieldsOf: ReadonlyMap<string, Kinds> = new Map<string, Kinds>([
+  ['text_delta', text],
+  ['reasoning_delta', text],
+  ['arguments_delta', text],
+  ['signature_delta', text],
+  ['block_start', { index: 'number', block: 'string', callId: 'string?', name: 'string?' }],
+  ['block_end', { index: 'number', block: 'string', part: 'json' }],
+  ['finish', { message: 'json', reason: 'string', usage: 'usage', model: 'string?' }],
+])
+
 /** Copies the known fields of an event, reading each once. */
-const fieldsOf = (
-  object: Fields,
-  fields: { readonly [field: string]: Kind },
-  common: readonly (readonly [string, Kind])[] = [['index', 'number']],
-): Either<string, ModelEvent> => {
-  const type = object['type'] as string
+const copyFields = (object: Fields, type: string, kinds: Kinds): Either<string, ModelEvent> => {
   const event: { [field: string]: unknown } = { type }
-  for (const [field, kind] of [...common, ...Object.entries(fields)]) {
+  for (const [field, kind] of Object.entries(kinds)) {
     const value = ownField(object, field)
     if (kind === 'json') {
       const copy = jsonOf(value, `the ${field} of its ${type}`)
