@@ -68,24 +68,6 @@ interface HistoryHandlerOptions {
 /** The deltas already appended to each history and array, by id. */
 const appliedDeltas = new WeakMap<object, Map<string, HistoryDelta<Message>>>()
 
-/** The offset of the run's record in a target that may start with fewer messages. */
-interface TargetOffset {
-  /** Whether the next reported length is that of the record at the start of the run. */
-  unread: boolean
-  /** The number of the record's messages that the target lacks. */
-  missing: number
-}
-
-/** Finds the offset from an event; `len` is the target's length. */
-const noteStart = (place: TargetOffset, event: RunEvent, len: number): void => {
-  if (event.seq === 0) place.unread = true
-  const length =
-    event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
-  if (!place.unread || length === undefined) return
-  place.unread = false
-  place.missing = Math.max(0, length - len)
-}
-
 type DeltaHandler = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
 
 /** Applies each delta to `target` once. @param add appends a delta at its position */
@@ -96,9 +78,17 @@ const applyOnce = (
 ): DeltaHandler => {
   const taken = appliedDeltas.get(target) ?? new Map<string, HistoryDelta<Message>>()
   appliedDeltas.set(target, taken)
-  const place: TargetOffset = { unread: len() === 0, missing: 0 }
+  // A target may start with fewer messages than the run's record, whose length the next event tells.
+  let isUnread = len() === 0
+  let missing = 0
   return (event) => {
-    noteStart(place, event, len())
+    isUnread ||= event.seq === 0
+    const length =
+      event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
+    if (isUnread && length !== undefined) {
+      isUnread = false
+      missing = Math.max(0, length - len())
+    }
     if (event.type !== 'history_delta') return right('ignored')
     const { id, expectedLen, append } = event
     const before = taken.get(id)
@@ -106,7 +96,7 @@ const applyOnce = (
       return isSame(before, event)
         ? right('duplicate')
         : left({ _tag: 'DeltaMismatch', position: expectedLen, len: len() })
-    const kept = add({ id, expectedLen: Math.max(0, expectedLen - place.missing), append })
+    const kept = add({ id, expectedLen: Math.max(0, expectedLen - missing), append })
     if (!isLeft(kept)) taken.set(id, { id, expectedLen, append })
     return kept
   }

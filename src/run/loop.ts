@@ -44,6 +44,7 @@ import type { Model, ModelEvent, ModelResponse } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
+  settledResults,
   viewDigestOf,
   withDecision,
   type Decision,
@@ -58,10 +59,9 @@ import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/internal.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
-import { settledResults } from './settle-open.ts'
 import type { Tool } from './tool.ts'
 import { askHandler, type HandlerLimit } from './ask-handler.ts'
-import { workingCopy, type WorkingCopy } from './working-copy.ts'
+import { WorkingCopy } from './working-copy.ts'
 
 /** The options of a run, with all defaults. */
 export interface LoopSettings {
@@ -147,7 +147,7 @@ export class Loop {
     this.#seq = seq
     this.#control = control
     this.#channel = channel
-    this.#work = workingCopy(view)
+    this.#work = new WorkingCopy(view)
     this.#handlers = [...handlers, ...settings.handlers]
     this.#prompter = new Prompter(settings.prompt)
     this.#open = open && snapshot(open)
@@ -705,27 +705,24 @@ export class Loop {
     if (rest !== undefined) await this.#record(rest.delta, rest.unfinished).catch(() => undefined)
   }
 
-  /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
+  /**
+   * Emits an event. Handlers come first, so that a delta is durable before a reader sees it: in order until one refuses the
+   * event, and all of them for a delta.
+   */
   async #emit(event: EventWithoutSeq, done?: () => void, ahead: Partial<LookAhead> = {}): Promise<void> {
     const numbered = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
-    const refusal = await this.#handle(numbered, known)
+    let refusal: RunFault | undefined
+    for (const handler of this.#handlers) {
+      const refused = await askHandler(() => handler(numbered, known), this.#within)
+      if (refused !== undefined)
+        refusal ??= { _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: refused.cause }
+      if (refusal !== undefined && event.type !== 'history_delta') break
+    }
     done?.()
     if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     await this.#channel.push(numbered, event.type === 'model_event')
     if (refusal !== undefined) throw new RunEnded(refusal)
-  }
-
-  /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
-  async #handle(event: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
-    let problem: RunFault | undefined
-    for (const handler of this.#handlers) {
-      const refused = await askHandler(() => handler(event, ahead), this.#within)
-      if (refused !== undefined)
-        problem ??= { _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: refused.cause }
-      if (problem !== undefined && event.type !== 'history_delta') break
-    }
-    return problem
   }
 
   #result(stopReason: StopReason): RunResult {

@@ -3,33 +3,37 @@ import { createHistory, omitRanges, type History, type Range, type View, omitted
 import type { Message, Sequence } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
-export interface WorkingCopy {
-  readonly append: (message: Message) => void
-  readonly view: () => View<Message>
-  /** The number of messages in the record. */
-  readonly len: number
-}
+export class WorkingCopy {
+  readonly #history: History<Message>
+  /** The places of retracted messages, which the view omits. */
+  readonly #omitted: readonly Range[]
 
-/** A copy of a conversation. Messages that are not a view are taken as a whole record. */
-export const workingCopy = (from: Sequence<Message>): WorkingCopy => {
-  const view = isView(from) ? from : undefined
-  const end = view?.positionAt(view.length) as number | undefined
-  if (view === undefined || end === view.length) return copyOf(createHistory<Message>({ from }), [])
-  const history = createHistory<Message>()
-  for (let index = 0; index <= view.length; index++) {
-    while (history.len < (view.positionAt(index) as number)) history.append(retractedPlace)
-    if (index < view.length) history.append(view.at(index) as Message, view.pages.at(index) as PageKind)
+  /** @param from a conversation. Messages that are not a view are taken as a whole record */
+  constructor(from: Sequence<Message>) {
+    const view = isView(from) && from.positionAt(from.length) !== from.length ? from : undefined
+    this.#omitted = view === undefined ? [] : omittedRanges(view)
+    this.#history = createHistory<Message>(view === undefined ? { from } : {})
+    if (view === undefined) return
+    for (let index = 0; index <= view.length; index++) {
+      while (this.len < (view.positionAt(index) as number)) this.append(retractedPlace)
+      if (index < view.length) this.append(view.at(index) as Message, view.pages.at(index) as PageKind)
+    }
   }
-  return copyOf(history, omittedRanges(view))
-}
 
-const copyOf = (history: History<Message>, left: readonly Range[]): WorkingCopy => ({
-  append: (message) => void history.append(message),
-  view: () => (left.length === 0 ? history.view() : omitRanges(history.view(), left)),
-  get len() {
-    return history.len
-  },
-})
+  append(message: Message, page?: PageKind): void {
+    this.#history.append(message, page)
+  }
+
+  view(): View<Message> {
+    const view = this.#history.view()
+    return this.#omitted.length === 0 ? view : omitRanges(view, this.#omitted)
+  }
+
+  /** The number of messages in the record. */
+  get len(): number {
+    return this.#history.len
+  }
+}
 
 const isView = (messages: Sequence<Message>): messages is View<Message> => 'positionAt' in messages
 

@@ -13,12 +13,10 @@ interface RequestedInput {
 }
 
 /**
- * `report` the state of the own input; `answer` another input first; `queue` the own input;
- * `withdraw` an input that waits for approval; `take` the own input, which is new, queued (`known`)
- * or continued; `leave` the own input in the queue, because an earlier one waits for approval.
+ * `answer` another input first; `queue` the own input; `withdraw` an input that waits for approval; `take` the own input,
+ * which is new, queued (`known`) or continued; `leave` the own input in the queue, because an earlier one waits for approval.
  */
 type Decision =
-  | { readonly type: 'report'; readonly input: Input }
   | { readonly type: 'answer'; readonly input: Input }
   | { readonly type: 'queue' }
   | { readonly type: 'withdraw'; readonly input: Input }
@@ -30,10 +28,9 @@ export const nextOf = (inputs: readonly Input[]): Input | undefined =>
   inputs.find(({ state }) => state === 'taken') ??
   (inputs.some(({ state }) => state === 'waiting') ? undefined : inputs.find(({ state }) => state === 'queued'))
 
+/** What the holder does next. Of the own input nobody has handled it, and no call of it waits. */
 export const decide = (inputs: readonly Input[], { id, denies }: RequestedInput): Decision => {
   const own = id === undefined ? undefined : inputs.find((input) => input.id === id)
-  if (own?.state === 'answered' || own?.state === 'cancelled' || own?.state === 'waiting')
-    return { type: 'report', input: own }
   const isQueued = own?.state === 'queued' || own?.state === 'taken'
   const waiting = inputs.find(({ state }) => state === 'waiting')
   const taken = inputs.some(({ state }) => state === 'taken')

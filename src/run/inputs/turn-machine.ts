@@ -239,7 +239,6 @@ class Decision {
     if (finished !== undefined) return finished
     const decision = this.#order.decide(inputs, { id, denies: whenBusy !== 'queue' })
     switch (decision.type) {
-      case 'report':
       case 'leave':
         return over(state, 'queued')
       case 'queue':
