@@ -10,8 +10,8 @@ import {
   resultMessages,
 } from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
-import { errorResult } from './invoke.ts'
-import type { ModelResponse } from './model.ts'
+import { errorResult } from './tools/invoke.ts'
+import type { ModelResponse } from './model/model.ts'
 
 /** A call that waits for approval, or for its result. */
 export interface WaitingCall extends ToolCallPart {

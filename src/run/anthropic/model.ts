@@ -18,9 +18,9 @@ import {
   type AdapterOptions,
   adapterNames,
   adapterOptionsOf,
-} from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent } from '../model.ts'
-import { Blocks } from '../blocks.ts'
+} from '../model/adapter.ts'
+import type { BlockType, FinishReason, Model, ModelEvent } from '../model/model.ts'
+import { Blocks } from '../model/blocks.ts'
 import { withBreakpoints, withFewBreakpoints } from './breakpoints.ts'
 
 /** How to call Anthropic's models. */

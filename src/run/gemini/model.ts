@@ -17,9 +17,9 @@ import {
   type AdapterOptions,
   adapterNames,
   adapterOptionsOf,
-} from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
-import { Blocks } from '../blocks.ts'
+} from '../model/adapter.ts'
+import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model/model.ts'
+import { Blocks } from '../model/blocks.ts'
 
 /** How to call Gemini's models. */
 export interface GeminiOptions extends AdapterOptions {
