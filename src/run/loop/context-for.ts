@@ -63,9 +63,7 @@ export interface ContextOptions {
 }
 
 /** The function that the loop calls before each model call. */
-export interface Deriving {
-  (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
-}
+export type Deriving = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /** Throws a TypeError if the budget is invalid or combined with a deriving function. */
 export const derivingOf = (

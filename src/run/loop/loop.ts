@@ -33,7 +33,7 @@ import type { CallWriter } from '../tools/calls.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
-import type { RunEvent, SentRequest } from '../event.ts'
+import type { InterruptBehavior, RunEvent, SentRequest } from '../event.ts'
 import { modelFailureOf } from '../model/model-failure.ts'
 import type { RunFailure } from '../fault.ts'
 import { callCallback, reasonOf, type Clock } from '../../task/index.ts'
@@ -261,7 +261,9 @@ export class Loop {
       const left = this.#open
       const partial = new PartialAnswer()
       const wanted =
-        left === undefined ? await this.#streamAnswer(partial) : { response: this.#admitted(left.response), held: [] }
+        left === undefined
+          ? await this.#streamAnswer(partial)
+          : { response: this.#orInvalid(this.#admissible(left.response)), held: [] }
       if (wanted === 'cut') return await this.#endCutAnswer(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
 
       const { response, held } = wanted
@@ -398,7 +400,7 @@ export class Loop {
         const event = this.#copyOf(next.value)
         partial.take(event)
         held.push(event)
-        if (event.type === 'finish') return { response: this.#admitted(event), held }
+        if (event.type === 'finish') return { response: this.#orInvalid(this.#admissible(event)), held }
         if (held.length === 1) since = this.#options.clock.now()
         if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#emitHeld(held)
       }
@@ -440,12 +442,24 @@ export class Loop {
 
   /** Lets the run's end record a partial answer with a mark, unless it has no readable or no valid content. */
   #keepPartial(partial: PartialAnswer): void {
-    const message = partial.message('savePartial') && partial.message('saveMarked')
-    const response = message && this.#admissible({ message, reason: 'other', usage: noUsage })
-    if (response === undefined || isLeft(response)) return
-    const results = callsOf(response.right.message).map((call) => errorResult(call, notRunText(answerBrokeOff)))
-    const delta = this.#deltaOf(this.#stepMessages(response.right, results))
+    const messages = this.#cutMessages(partial, 'saveMarked', answerBrokeOff)
+    if (isLeft(messages) || messages.right.length === 0) return
+    const delta = this.#deltaOf(messages.right)
     this.#unrecorded = () => ({ delta })
+  }
+
+  /** What is kept of an answer that was cut, with results that say that its calls were not run. A `Left`: it can't be recorded. */
+  #cutMessages(
+    partial: PartialAnswer,
+    behavior: InterruptBehavior,
+    reason: string,
+  ): Either<string, readonly Message[]> {
+    const message = partial.message(behavior)
+    if (message === undefined) return right([])
+    const response = this.#admissible({ message, reason: 'other', usage: noUsage })
+    if (isLeft(response)) return response
+    const results = callsOf(response.right.message).map((call) => errorResult(call, notRunText(reason)))
+    return right(this.#stepMessages(response.right, results))
   }
 
   /** One promise per event: racing against a long-pending promise would keep every loser alive. */
@@ -468,9 +482,14 @@ export class Loop {
 
   /** A frozen copy of the model's output. Throws `RunEnded` if it is not an event. */
   #copyOf(value: unknown): ModelEvent {
-    const event = eventOf(value)
-    if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#modelAndStep(), reason: event.left })
-    return this.#withOwnId(event.right)
+    return this.#withOwnId(this.#orInvalid(eventOf(value)))
+  }
+
+  /** What the model gave. Throws `RunEnded` if it is not valid. */
+  #orInvalid<T>(answer: Either<string, T>): T {
+    if (!isLeft(answer)) return answer.right
+    const { name: model } = this.#options.model
+    throw new RunEnded({ _tag: 'InvalidAnswer', model, step: this.#step, reason: answer.left })
   }
 
   /** Gives a call a unique id from its first event on, so that readers see the recorded id. */
@@ -487,10 +506,6 @@ export class Loop {
     if (input === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
     this.#callIds.delete(input)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })
-  }
-
-  #modelAndStep(): { readonly model: string; readonly step: number } {
-    return { model: this.#options.model.name, step: this.#step }
   }
 
   #derive(): ModelContext {
@@ -511,14 +526,7 @@ export class Loop {
     return (this.#context = mendedContext(view, this.#context?.messages))
   }
 
-  /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
-  #admitted(answer: ModelResponse): ModelResponse {
-    const admissible = this.#admissible(answer)
-    if (isLeft(admissible))
-      throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#modelAndStep(), reason: admissible.left })
-    return admissible.right
-  }
-
+  /** The answer in recordable form. */
   #admissible(answer: ModelResponse): Either<string, ModelResponse> {
     for (const id of this.#streamedIds.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
     this.#streamedIds.clear()
@@ -645,11 +653,7 @@ export class Loop {
 
   /** Ends an interrupted answer: emits the event, and records what is kept, with results for its calls. */
   async #endCutAnswer(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
-    const message = partial.message(cut.behavior)
-    const kept =
-      message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
-    const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRunText(cut.reason)))
-    const messages = [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)]
+    const messages = this.#orInvalid(this.#cutMessages(partial, cut.behavior, cut.reason))
     return this.#endCut(cut, messages, partial.text, this.#sent)
   }
 
