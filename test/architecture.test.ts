@@ -92,7 +92,16 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     'gpt-tokenizer': [],
   },
   'src/codecs': { 'openai-chat': [], 'openai-responses': [], anthropic: [], gemini: [] },
-  'src/run': { inputs: [], openai: [], anthropic: [], gemini: [] },
+  'src/run': {
+    model: [], // a model as the loop sees it, and what its adapters share
+    openai: ['model'],
+    anthropic: ['model'],
+    gemini: ['model'],
+    tools: ['model'],
+    loop: ['model', 'tools'], // steps: the model's answer, its calls, the delta
+    recording: ['model'], // handlers that record a run, and the lease of its session
+    turns: ['model', 'tools', 'loop', 'recording'], // runs on a session: which one is next, and where it starts
+  },
   'packages/codecs/src': { 'ai-sdk': [], langchain: [], 'openai-agents': [] },
   'packages/recorder/src': {
     apis: [], // which requests of each provider carry a conversation

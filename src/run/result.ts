@@ -3,7 +3,7 @@ import { ownField } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import type { OpenAnswer } from './open-answer.ts'
-import type { ModelResponse } from './response.ts'
+import type { ModelResponse } from './model/response.ts'
 
 /**
  * Why a run ended. `end_turn`: the model was done. `refusal`: the model declined, or the provider
@@ -67,14 +67,11 @@ export interface RunStep {
 export const noUsage: Usage = Object.freeze({ input: 0, output: 0 })
 
 export const addUsage = (left: Usage, right: Usage): Usage => {
-  const optional = (key: 'cacheRead' | 'cacheWrite'): Partial<Usage> =>
-    ownField(left, key) === undefined && ownField(right, key) === undefined
-      ? {}
-      : { [key]: (ownField(left, key) ?? 0) + (ownField(right, key) ?? 0) }
-  return Object.freeze({
-    input: left.input + right.input,
-    output: left.output + right.output,
-    ...optional('cacheRead'),
-    ...optional('cacheWrite'),
-  })
+  const sum = { input: left.input + right.input, output: left.output + right.output }
+  const cache: { cacheRead?: number; cacheWrite?: number } = {}
+  for (const key of ['cacheRead', 'cacheWrite'] as const) {
+    const [before, more] = [ownField(left, key), ownField(right, key)]
+    if (before !== undefined || more !== undefined) cache[key] = (before ?? 0) + (more ?? 0)
+  }
+  return Object.freeze({ ...sum, ...cache })
 }

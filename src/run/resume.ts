@@ -7,7 +7,7 @@ import type { RunStream } from './launch.ts'
 import { choice } from '../task/index.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { sessionRunOptionNames, runSettings, type SessionRunOptions } from './turn.ts'
-import { takeTurn } from './turn-taking.ts'
+import { takeTurn } from './turns/turn-taking.ts'
 
 /** Options for continuing a session. */
 export interface ResumeOptions extends SessionRunOptions, Decisions {

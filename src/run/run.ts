@@ -4,7 +4,7 @@ import { describe, isLeft, optionsOf, right, type OptionNames } from '../json/in
 import { user, type Message } from '../message/index.ts'
 import { decodeThread, type ThreadItem } from '../thread/index.ts'
 import { runFaultText, type RunFailure } from './fault.ts'
-import { continueOnce } from './continue-once.ts'
+import { continueOnce } from './recording/continue-once.ts'
 import { checkOpen, decisionsOf } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 

@@ -7,9 +7,9 @@ import { redactorOf } from '../session/internal.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { TurnFault } from './fault.ts'
 import { settingNames, toolsByName, userMessage, type RunSettings, type RunStream } from './launch.ts'
-import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
-import { unfinishedChoices, type Continuation, type UnfinishedPolicy } from './start.ts'
-import { takeTurn } from './turn-taking.ts'
+import { journalEveryOf, type SessionHandlerOptions } from './recording/session-handler.ts'
+import { unfinishedChoices, type Continuation, type UnfinishedPolicy } from './turns/start.ts'
+import { takeTurn } from './turns/turn-taking.ts'
 
 /** The options of a run on a session. */
 export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<SessionHandlerOptions, 'journalEvery'> {

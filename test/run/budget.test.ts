@@ -4,7 +4,7 @@ import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult
 import { deriveContext, estimateTokens, recallTool, type DeriveOptions } from 'indelible/context'
 import type { Note } from '../../src/notes/internal.ts'
 import { run, tool, type ContextFor, type Model, type ModelRequest, type RunHandler, type Tool } from 'indelible/run'
-import type { RunDerive } from '../../src/run/context-for.ts'
+import type { RunDerive } from '../../src/run/loop/context-for.ts'
 
 /** A long conversation with calls, numbers and prose. */
 const long: readonly Message[] = [

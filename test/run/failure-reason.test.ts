@@ -9,7 +9,7 @@ import { run, type Model } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel } from 'indelible/run/openai'
-import { failureReason } from '../../src/run/model-failure.ts'
+import { failureReason } from '../../src/run/model/model-failure.ts'
 
 const modelsAt = (url: string): readonly Model[] => [
   openaiChatModel(new OpenAI({ apiKey: 'k', baseURL: url, maxRetries: 0 }), { model: 'gpt-x' }),

@@ -7,8 +7,8 @@
  */
 import { assistant, user, type Message } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { decide, nextOf } from '../../src/run/inputs/decide.ts'
-import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
+import { decide, nextOf } from '../../src/run/turns/decide.ts'
+import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/turns/input.ts'
 import {
   decideTurn,
   newTurn,
@@ -17,7 +17,7 @@ import {
   type TurnFacts,
   type TurnRequest,
   type TurnState,
-} from '../../src/run/inputs/turn-machine.ts'
+} from '../../src/run/turns/turn-machine.ts'
 import type { StopReason } from '../../src/run/result.ts'
 import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
 import { claimFault, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'

@@ -4,8 +4,8 @@
  */
 import { array, assert, nat, property } from 'fast-check'
 import { expect, it } from 'vitest'
-import { nextOf } from '../../src/run/inputs/decide.ts'
-import { stepInput } from '../../src/run/inputs/input.ts'
+import { nextOf } from '../../src/run/turns/decide.ts'
+import { stepInput } from '../../src/run/turns/input.ts'
 import { leaseStep } from '../../src/session/writing/lease-machine.ts'
 import { isFull, rounds } from '../rounds.ts'
 import {

@@ -18,7 +18,7 @@ import {
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { openaiResponsesModel } from 'indelible/run/openai'
-import { joinMessages } from '../../src/run/adapter.ts'
+import { joinMessages } from '../../src/run/model/adapter.ts'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { foreignReplies, providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 

@@ -1,6 +1,6 @@
 /** When a provider wants to be called again, by the headers of its client's error. */
 import { expect, it } from 'vitest'
-import { retryAfterOf } from '../../src/run/model-failure.ts'
+import { retryAfterOf } from '../../src/run/model/model-failure.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const retryAfter = (cause: unknown): number | undefined => retryAfterOf(cause, () => now)

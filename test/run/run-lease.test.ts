@@ -2,7 +2,7 @@
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { createSession, memoryStore, openSession, type Session } from 'indelible'
-import { acquireRunLease, type RunLease, type RunLeaseOptions } from '../../src/run/run-lease.ts'
+import { acquireRunLease, type RunLease, type RunLeaseOptions } from '../../src/run/recording/run-lease.ts'
 import { movedClock, settled } from './moved-clock.ts'
 
 type Stop = readonly [reason: string, isLost: boolean]

@@ -36,7 +36,7 @@ import {
   type RunStream,
 } from 'indelible/run'
 import { movedClock, type MovedClock } from './moved-clock.ts'
-import type { Line } from '../../src/run/scripted.ts'
+import type { Line } from '../../src/run/model/scripted.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())

@@ -24,7 +24,7 @@ import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { storeTask } from '../../src/store/internal.ts'
 import { programUrl } from '../programs.ts'
-import type { ModelContext } from '../../src/run/context-for.ts'
+import type { ModelContext } from '../../src/run/loop/context-for.ts'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
   const answer = await task()

@@ -1,8 +1,8 @@
 /** What is between a run and the reader of its events: the queue, and the answer as far as it has come. */
 import { describe, expect, it } from 'vitest'
 import { assistant } from 'indelible'
-import { Channel } from '../../src/run/channel.ts'
-import { PartialAnswer } from '../../src/run/partial.ts'
+import { Channel } from '../../src/run/loop/channel.ts'
+import { PartialAnswer } from '../../src/run/loop/partial.ts'
 
 describe('the queue between a run and the reader of its events', () => {
   const queue = (bound: number): { readonly channel: Channel<number>; readonly left: () => number } => {

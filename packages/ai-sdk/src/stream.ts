@@ -147,7 +147,8 @@ class Chunks {
       case 'tool_call_start': {
         yield* this.#input(event.call)
         const id = this.#tokens.get(event.call.id)
-        if (id !== undefined) yield* this.#response({ ...toolPartOf(event.call), approval: { id, approved: true } })
+        if (id !== undefined)
+          yield* this.#once('response', { ...toolPartOf(event.call), approval: { id, approved: true } }, responseChunks)
         return
       }
       case 'tool_result':
@@ -351,7 +352,7 @@ class Chunks {
     for (const call of calls) {
       if (call.needs === 'result') continue // its input is there: the page runs it
       this.#tokens.set(call.id, call.approval)
-      yield* this.#request({ ...toolPartOf(call), approval: { id: call.approval } })
+      yield* this.#once('request', { ...toolPartOf(call), approval: { id: call.approval } }, requestChunks)
     }
   }
 
@@ -413,14 +414,10 @@ class Chunks {
       if (isToolPart(part) && part.providerExecuted === true && !this.#calls.has(part.toolCallId)) {
         if (!this.#sent.call.has(part.toolCallId)) {
           yield* this.#beginStep()
-          this.#sent.call.add(part.toolCallId)
           this.#shown.push({ index: undefined, identity: identityOf(part) })
-          yield* inputChunks(part)
+          yield* this.#once('call', part, inputChunks)
         }
-        if (part.state.startsWith('output-') && !this.#sent.result.has(part.toolCallId)) {
-          this.#sent.result.add(part.toolCallId)
-          yield* resultChunks(part)
-        }
+        if (part.state.startsWith('output-')) yield* this.#once('result', part, resultChunks)
       } else if (part.type === 'source-url' || part.type === 'file') {
         if (!this.#shown.some(({ identity }) => identity === identityOf(part))) yield* this.#whole(part)
       }
@@ -444,37 +441,33 @@ class Chunks {
     if (part.type === 'tool_call') yield* this.#input(part)
   }
 
-  /** The complete input of a call, sent once. */
+  /** Chunks of a call that are sent once. */
+  *#once(
+    kind: 'call' | 'request' | 'response' | 'result',
+    part: AnyToolPart,
+    chunks: (part: AnyToolPart) => Iterable<UIMessageChunk>,
+  ): Generator<UIMessageChunk> {
+    if (this.#sent[kind].has(part.toolCallId)) return
+    this.#sent[kind].add(part.toolCallId)
+    yield* chunks(part)
+  }
+
+  /** The complete input of a call. */
   *#input(call: ToolCallPart): Generator<UIMessageChunk> {
     this.#calls.set(call.id, call)
-    if (this.#sent.call.has(call.id)) return
-    this.#sent.call.add(call.id)
-    yield* inputChunks(toolPartOf(call))
-  }
-
-  *#request(part: AnyToolPart): Generator<UIMessageChunk> {
-    if (this.#sent.request.has(part.toolCallId)) return
-    this.#sent.request.add(part.toolCallId)
-    yield* requestChunks(part)
-  }
-
-  *#response(part: AnyToolPart): Generator<UIMessageChunk> {
-    if (this.#sent.response.has(part.toolCallId)) return
-    this.#sent.response.add(part.toolCallId)
-    yield* responseChunks(part)
+    yield* this.#once('call', toolPartOf(call), inputChunks)
   }
 
   /** The result of a call, with the decision about it, sent once. */
   *#output(result: ToolResultPart): Generator<UIMessageChunk> {
     const call = this.#calls.get(result.callId)
     if (call === undefined || this.#sent.result.has(result.callId)) return
-    this.#sent.result.add(result.callId)
     const part = toolPartOf(call, result)
     if (part.approval !== undefined) {
-      yield* this.#request(part)
-      yield* this.#response(part)
+      yield* this.#once('request', part, requestChunks)
+      yield* this.#once('response', part, responseChunks)
     }
-    yield* resultChunks(part)
+    yield* this.#once('result', part, resultChunks)
   }
 }
 

@@ -17,10 +17,10 @@ import {
   type AdapterOptions,
   adapterNames,
   adapterOptionsOf,
-} from '../adapter.ts'
-import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
-import type { FinishReason } from '../response.ts'
-import { deltaOf } from '../blocks.ts'
+} from '../model/adapter.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
+import { Blocks } from '../model/blocks.ts'
 
 /** How to call Gemini's models. */
 export interface GeminiOptions extends AdapterOptions {
@@ -82,10 +82,11 @@ class GeminiAnswer {
   readonly #joined = new JoinedResponse()
   /** The message so far; undefined after a new chunk. */
   #known: Message | undefined
+  readonly #blocks = new Blocks<number>()
   /** The number of complete blocks. */
   #ended = 0
-  /** The length of the open block's emitted text; undefined before its start. */
-  #reported: number | undefined
+  /** The length of the open block's emitted text. */
+  #reported = 0
 
   constructor(request: ModelRequest) {
     this.#request = request
@@ -127,18 +128,10 @@ class GeminiAnswer {
     }
   }
 
-  *#grow(part: Fresh, block: 'text' | 'reasoning'): Generator<ModelEvent> {
-    const index = this.#ended
-    const text = String(part['text'])
-    if (this.#reported === undefined) {
-      if (text === '') return
-      yield { type: 'block_start', index, block }
-      this.#reported = 0
-    }
-    const news = text.slice(this.#reported)
-    this.#reported = text.length
-    if (news === '') return
-    yield deltaOf(block, index, news)
+  *#grow(part: Fresh, type: 'text' | 'reasoning'): Generator<ModelEvent> {
+    const news = String(part['text']).slice(this.#reported)
+    this.#reported += news.length
+    if (news !== '') yield* this.#blocks.grow(this.#ended, type, news)
   }
 
   /** Completes the open block. */
@@ -146,18 +139,15 @@ class GeminiAnswer {
     const index = this.#ended
     const wire = parts[index] ?? {}
     const part = this.#message().content[index] as Part
-    const block = typeOf(wire)
-    if (block === 'text' || block === 'reasoning') yield* this.#grow(wire, block)
-    if (this.#reported === undefined) {
-      const call = part.type === 'tool_call' ? { callId: part.id, name: part.name } : {}
-      yield { type: 'block_start', index, block, ...call }
-      if (part.type === 'tool_call') yield deltaOf('tool_call', index, part.arguments)
-    }
+    const type = typeOf(wire)
+    if (type === 'text' || type === 'reasoning') yield* this.#grow(wire, type)
+    if (part.type === 'tool_call') yield* this.#blocks.grow(index, 'tool_call', part.arguments, part)
+    yield* this.#blocks.at(index, type)
     if (part.type === 'reasoning' && part.signature !== undefined)
       yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
-    yield { type: 'block_end', index, block, part }
+    yield* this.#blocks.end(index, type, part)
     this.#ended++
-    this.#reported = undefined
+    this.#reported = 0
   }
 
   /** The answer so far, with its grounding. Cached, because many parts can end with one chunk. */

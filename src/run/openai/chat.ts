@@ -9,10 +9,10 @@ import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
-import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
-import type { FinishReason } from '../response.ts'
-import { Blocks } from '../blocks.ts'
+import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../model/adapter.ts'
+import type { BlockType, Model, ModelEvent } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
+import { Blocks } from '../model/blocks.ts'
 
 /**
  * A Chat Completions model.

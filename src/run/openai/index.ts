@@ -1,3 +1,3 @@
-export type { AdapterOptions } from '../adapter.ts'
+export type { AdapterOptions } from '../model/adapter.ts'
 export { openaiChatModel } from './chat.ts'
 export { openaiResponsesModel } from './responses.ts'

@@ -19,10 +19,10 @@ import {
   type AdapterOptions,
   adapterNames,
   adapterOptionsOf,
-} from '../adapter.ts'
-import type { BlockType, Model, ModelEvent } from '../model.ts'
-import type { FinishReason } from '../response.ts'
-import { Blocks } from '../blocks.ts'
+} from '../model/adapter.ts'
+import type { BlockType, Model, ModelEvent } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
+import { Blocks } from '../model/blocks.ts'
 
 /**
  * A Responses API model.
