@@ -1,9 +1,15 @@
 /**
  * How long the content of a message is, from its value or from its JSON text, without reading each character: the UTF-16 units of
  * its JSON, where an escaped character counts as one. Fields named `meta` don't count, wherever they are: no model is sent them,
- * and what importers keep there may be several times as long as what they belong to.
+ * and what importers keep there may be several times as long as what they belong to. Base64 counts at most as an image does.
  */
-import type { Json } from '../json/index.ts'
+import type { Json, Path } from '../json/index.ts'
+
+/** The most characters that a string named `data` counts: about the tokens of an image. A longer one is stored apart from its JSON. */
+const mostOfData = 6000
+
+const lengthOfString = ({ length }: string, key: Path[number] | undefined): number =>
+  key === 'data' && length > mostOfData ? mostOfData : length
 
 /** Cost: O(values in it), whatever the length of its strings. */
 export const contentLength = (value: Json): number => {
@@ -21,7 +27,7 @@ export const contentLength = (value: Json): number => {
   for (const key in value)
     if (key !== 'meta' && Object.hasOwn(value, key)) {
       const field = (value as { readonly [key: string]: Json })[key] as Json
-      length += 4 + key.length + (typeof field === 'string' ? field.length + 2 : contentLength(field))
+      length += 4 + key.length + (typeof field === 'string' ? lengthOfString(field, key) + 2 : contentLength(field))
     }
   return Math.max(2, length)
 }
@@ -45,6 +51,10 @@ export const contentLengthOfText = (text: string): number => {
 
 /** Without the quotation mark, which texts are full of, it is found in a third of the time. */
 const endOfMetaKey = 'meta":'
+
+/** How much longer the content is with a string that was stored apart, without its quotation marks. */
+export const contentLengthOfFill = (path: Path, text: string): number =>
+  path.includes('meta') ? 0 : lengthOfString(text, path.at(-1))
 
 const unescapedLength = (text: string): number => {
   let { length } = text
