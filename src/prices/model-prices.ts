@@ -60,17 +60,17 @@ export interface ModelPrices extends ModelRates {
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   if (typeof model !== 'string') throw new TypeError(`pricesOf expects the name of a model, found ${describe(model)}`)
-  return findPrices(model)
+  return findPrices(model).prices
 }
 
-const findPrices = memoizeText((model): ModelPrices | undefined => {
+const findPrices = memoizeText((model): { readonly prices?: ModelPrices } => {
   const [, served = '', tier = ''] = /^(.*?)(?: \((\w+)\))?$/s.exec(model.toLowerCase()) ?? []
   const isFast = tier === 'fast' || /-fast(?:-\d+)?$/.test(served)
   const known = listed(plainName(served).replace(/-fast(?=-\d|$)/, ''))
   const prices = known === undefined ? undefined : modelPrices[known]
   const factor = isFast ? (fastModels.has(known ?? '') ? 2 : undefined) : tiers.get(tier)
-  if (prices === undefined || factor === undefined) return undefined
-  return factor === 1 ? prices : timesOf(prices, factor)
+  if (prices === undefined || factor === undefined) return {}
+  return { prices: factor === 1 ? prices : timesOf(prices, factor) }
 })
 
 /** The name in the table. */

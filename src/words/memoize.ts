@@ -6,12 +6,12 @@ export const memoizeText = <Value>(find: (text: string) => Value): ((text: strin
   const known = new Map<string, Value>()
   return (text) => {
     if (text.length > longestText) return find(text)
-    const value = known.get(text)
-    if (value !== undefined || known.has(text)) return value as Value
-    if (known.size === mostTexts) known.clear()
-    const found = find(text)
-    known.set(text, found)
-    return found
+    let value = known.get(text)
+    if (value === undefined) {
+      if (known.size === mostTexts) known.clear()
+      known.set(text, (value = find(text)))
+    }
+    return value
   }
 }
 
