@@ -38,9 +38,9 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'entry',
   ],
   search: ['either', 'json', 'words', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
-  prices: ['json', 'notes'],
+  prices: ['json', 'words', 'notes'],
   context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes', 'prices', 'ranking'], // of history only the view types, below
-  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'prices'],
+  usage: ['either', 'json', 'words', 'task', 'proof', 'notes', 'store', 'session', 'prices'],
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
     ...['store', 'session', 'prices', 'context', 'thread'],

@@ -7,7 +7,7 @@ import { isLeft, left, right } from '../either/index.ts'
 import { define, freezeParsed, type Immutable, NotJson, ownField, type Path } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/internal.ts'
-import { contentLengthOfText } from './content-length.ts'
+import { contentLengthOfFill, contentLengthOfText } from './content-length.ts'
 import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record } from './log.ts'
@@ -183,7 +183,7 @@ class UnreadChunk<M> implements Chunk<M> {
       const texts = fills()
       if (texts === undefined) return undefined
       let own = contentLengthOfText(this.#reader.textOf(stored))
-      for (const { path, text } of texts) if (!path.includes('meta')) own += text.length
+      for (const { path, text } of texts) own += contentLengthOfFill(path, text)
       lengths[index] = own
     }
     return lengths

@@ -4,6 +4,7 @@
  */
 import { describe } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
+import { memoizeText } from '../words/internal.ts'
 
 /** Prices per token, in tokens of plain input. */
 export interface Prices {
@@ -59,14 +60,18 @@ export interface ModelPrices extends ModelRates {
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   if (typeof model !== 'string') throw new TypeError(`pricesOf expects the name of a model, found ${describe(model)}`)
+  return findPrices(model).prices
+}
+
+const findPrices = memoizeText((model): { readonly prices?: ModelPrices } => {
   const [, served = '', tier = ''] = /^(.*?)(?: \((\w+)\))?$/s.exec(model.toLowerCase()) ?? []
   const isFast = tier === 'fast' || /-fast(?:-\d+)?$/.test(served)
   const known = listed(plainName(served).replace(/-fast(?=-\d|$)/, ''))
   const prices = known === undefined ? undefined : modelPrices[known]
   const factor = isFast ? (fastModels.has(known ?? '') ? 2 : undefined) : tiers.get(tier)
-  if (prices === undefined || factor === undefined) return undefined
-  return factor === 1 ? prices : timesOf(prices, factor)
-}
+  if (prices === undefined || factor === undefined) return {}
+  return { prices: factor === 1 ? prices : timesOf(prices, factor) }
+})
 
 /** The name in the table. */
 const listed = (name: string): string | undefined => {

@@ -131,6 +131,21 @@ export interface SessionsFound extends Omit<SearchPage, 'hits' | 'next'> {
   readonly unread?: number
 }
 
+/** What a result says of its search: without numbers that are 0, and without empty lists. */
+export const reportOf = (
+  report: Omit<SessionsFound, 'sessions' | 'more'>,
+): Omit<SessionsFound, 'sessions' | 'more'> => {
+  const { indexed, read, behind = 0, unread = 0, damaged = [], encrypted = [] } = report
+  return {
+    indexed,
+    ...(read !== undefined && { read }),
+    ...(behind > 0 && { behind }),
+    ...(unread > 0 && { unread }),
+    ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+    ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
+  }
+}
+
 /** A question's options with all defaults. */
 export type QuestionPlan = Required<Pick<QuestionSearch, 'in' | 'retracted' | 'limit' | 'passages'>> &
   Pick<QuestionSearch, 'session' | 'role' | 'since' | 'until' | 'where' | 'sessions'>

@@ -1,13 +1,13 @@
 /** The words of a question in an index. */
 import { isLeft, present, right } from '../json/index.ts'
-import { retractionTerm, termsOf } from '../entry/internal.ts'
+import { retractionTerm } from '../entry/internal.ts'
 import { describeSession, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import type { PlacesFound, RowIndex } from '../store/internal.ts'
-import { fail, need, untilFault, type Steps } from '../task/index.ts'
+import type { RowIndex } from '../store/internal.ts'
+import { need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { QuestionPlan } from './hit.ts'
-import { damagedSessionsIn, encryptedLogsIn, filterTerms, isEmptyPage, mostAdded } from './indexed.ts'
+import { reportOf, type QuestionPlan } from './hit.ts'
+import { askCurrentIndex, damagedSessionsIn, described, encryptedLogsIn, filterTerms } from './indexed.ts'
 import { retractionsIn } from './judge.ts'
 import type { Question } from './question.ts'
 import { mostPlaces, type Candidate, type WordSource } from './search-sessions.ts'
@@ -22,7 +22,7 @@ export async function* indexedWords(
 ): Steps<SearchFault, WordSource | undefined> {
   const { session, since, until } = plan
   const query = { words, all: filterTerms(plan), ...present({ log: session, since, until }) }
-  const found = yield* placesInCurrentIndex(index, { ...query, most: mostPlaces })
+  const found = yield* askCurrentIndex(index, () => index.places({ ...query, most: mostPlaces }))
   if (found === undefined) return undefined
   const only = session === undefined ? undefined : yield* need(describeSession(store, session))
   let allowed: ReadonlySet<string> | undefined
@@ -61,12 +61,7 @@ export async function* indexedWords(
       untilFault(async function* () {
         const damaged = yield* damagedSessionsIn(store, index, { unread, wanted: present({ session }) })
         const encrypted = yield* encryptedLogsIn({ index, wanted: present({ session }) })
-        return {
-          indexed: true,
-          ...(found.behind > 0 && { behind: found.behind }),
-          ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
-          ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
-        }
+        return reportOf({ indexed: true, behind: found.behind, damaged, encrypted })
       }),
   }
 }
@@ -120,17 +115,6 @@ async function* placesInSegments(
   return found
 }
 
-/** Queries the index after adding missing rows, if they are few and the index is writable. */
-async function* placesInCurrentIndex(
-  index: RowIndex,
-  query: Parameters<RowIndex['places']>[0],
-): Steps<SearchFault, PlacesFound | undefined> {
-  const found = yield* need(index.places(query))
-  if (found === undefined || found.behind === 0) return found
-  const added = await index.add(termsOf, mostAdded)()
-  return isLeft(added) || added.right.rows === 0 ? found : yield* need(index.places(query))
-}
-
 /** For each group, the oldest of the sessions that have the row at a position of it. */
 async function* candidatesIn(
   store: Store,
@@ -140,17 +124,15 @@ async function* candidatesIn(
 ): Steps<SearchFault, ReadonlyMap<number, Candidate>> {
   const logs = yield* need(index.logsAt(groups.flat()))
   const ids = [...new Set(logs.flat())].filter((id) => allowed?.has(id) !== false)
-  const described = await Promise.all(ids.map((id) => describeSession(store, id)()))
-  const infos = new Map<string, SessionInfo>()
-  for (const info of described)
-    if (!isLeft(info)) infos.set(info.right.id, info.right)
-    else if (!isEmptyPage.has(info.left._tag)) yield* fail(info.left)
+  const infos = yield* described(store, ids)
   const sessions = new Map<number, SessionInfo>()
-  for (const [at, [group]] of groups.entries()) {
-    const id = logs[at]?.find((log) => infos.has(log))
-    const info = id === undefined ? undefined : infos.get(id)
-    if (info !== undefined) sessions.set(group, info)
-  }
+  for (const [at, [group]] of groups.entries())
+    for (const id of logs[at] ?? []) {
+      const info = infos.get(id)
+      if (info === undefined || isLeft(info)) continue
+      sessions.set(group, info.right)
+      break
+    }
   return yield* candidatesOf(index, sessions, allowed)
 }
 

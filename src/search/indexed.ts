@@ -1,21 +1,14 @@
 /** Searches a store with its index. */
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, present } from '../json/index.ts'
 import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
-import { describeSession } from '../session/index.ts'
+import { describeSession, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import {
-  type FoundRow,
-  type RowQuery,
-  type RowsFound,
-  type WantedTerm,
-  type RowIndex,
-  isRecorded,
-  Slices,
-} from '../store/internal.ts'
-import { fail, need, systemClock, type Steps } from '../task/index.ts'
+import { type FoundRow, type RowQuery, type WantedTerm, type RowIndex, isRecorded, Slices } from '../store/internal.ts'
+import { fail, need, systemClock, type Steps, type Task } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
+import { reportOf, type SearchHit, type SearchPage, type SearchPlan } from './hit.ts'
 import { blocksFor, isInRanges, judgeRow, retractionsIn, type HitInRow, type RowSearch } from './judge.ts'
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
 import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
@@ -24,7 +17,7 @@ import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn, type RankC
 const mostCandidates = 4000
 /** The maximum rows to examine for more hits to rank once a page is full. */
 const fewCandidates = 1000
-export const mostAdded = 2000
+const mostAdded = 2000
 /** The maximum number of words of a query that an index looks up. */
 const mostTerms = 50
 /** The number of rows whose blocks are read at a time. */
@@ -77,11 +70,8 @@ export async function* searchIndex(
   const damaged = yield* damagedSessionsIn(store, index, search)
   return Object.freeze({
     hits: Object.freeze(hits),
-    indexed: true,
+    ...reportOf({ indexed: true, behind: search.behind, damaged, encrypted }),
     ...present({ next: next.cursor }),
-    ...(search.behind > 0 && { behind: search.behind }),
-    ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
-    ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
   })
 }
 
@@ -103,11 +93,8 @@ export async function* damagedSessionsIn(
     after = found?.next
   }
   const damaged: string[] = []
-  for (const id of logs) {
-    const info = await describeSession(store, id)()
-    if (isLeft(info) && !isEmptyPage.has(info.left._tag)) return yield* fail(info.left)
+  for (const [id, info] of yield* described(store, [...logs]))
     if (!isLeft(info) || info.left._tag === 'DamagedLog') damaged.push(id)
-  }
   return damaged
 }
 
@@ -197,17 +184,16 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): Row
   }
 }
 
-/** Queries the index after adding missing rows, if they are few and the index is writable. */
-async function* rowsFromCurrentIndex(
+/** Asks an index; and again after adding missing rows, if they are few and the index is writable. */
+export async function* askCurrentIndex<Found extends { readonly behind: number }>(
   index: RowIndex,
-  query: RowQuery,
-  first: boolean,
-): Steps<SearchFault, RowsFound | undefined> {
-  const found = yield* need(index.find(query))
-  if (!first || found === undefined || found.behind === 0) return found
+  ask: () => Task<SearchFault, Found | undefined>,
+): Steps<SearchFault, Found | undefined> {
+  const found = yield* need(ask())
+  if (found === undefined || found.behind === 0) return found
   const added = await index.add(termsOf, mostAdded)()
-  if (isLeft(added) || added.right.rows === 0) return found // read-only or locked: the page reports the missing rows
-  return yield* need(index.find(query))
+  if (isLeft(added) || added.right.rows === 0) return found // read-only or locked: the result reports the missing rows
+  return yield* need(ask())
 }
 
 interface MatchedRow extends FoundRow {
@@ -219,7 +205,8 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
   const { store, index, asked: query, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
-  const found = yield* rowsFromCurrentIndex(index, { ...query, limit, count: first, ...present({ after }) }, first)
+  const ask = () => index.find({ ...query, limit, count: first, ...present({ after }) })
+  const found = first ? yield* askCurrentIndex(index, ask) : yield* need(ask())
   if (found === undefined) return undefined
   const { rows, next, behind } = found
   if (first) search.behind = behind
@@ -281,16 +268,23 @@ async function* loadLogs(
   rows: readonly FoundRow[],
 ): Steps<SearchFault, void> {
   const logs = [...new Set(rows.flatMap((row) => row.logs))].filter((id) => !sessions.has(id))
-  const infos = await Promise.all(logs.map((id) => describeSession(store, id)()))
-  for (const [at, info] of infos.entries()) {
-    if (isLeft(info) && !isEmptyPage.has(info.left._tag)) yield* fail(info.left)
-    sessions.set(logs[at] as string, !isLeft(info)) // not another kind of log, or one being imported
-  }
+  // Not another kind of log, or one being imported.
+  for (const [id, info] of yield* described(store, logs)) sessions.set(id, !isLeft(info))
   const notes = yield* need(index.findIn(logs, retractionTerm))
   for (const [id, found] of notes) retractions.set(id, retractionsIn(found))
 }
 
-export const isEmptyPage: ReadonlySet<string> = new Set([
+/** The descriptions of logs. Only faults that say that a log is no session to search are among them. */
+export async function* described(
+  store: Store,
+  ids: readonly string[],
+): Steps<SearchFault, ReadonlyMap<string, Either<SearchFault, SessionInfo>>> {
+  const infos = await Promise.all(ids.map(async (id) => [id, await describeSession(store, id)()] as const))
+  for (const [, info] of infos) if (isLeft(info) && !isEmptyPage.has(info.left._tag)) yield* fail(info.left)
+  return new Map(infos)
+}
+
+const isEmptyPage: ReadonlySet<string> = new Set([
   'NoSuchLog',
   'NotASession',
   'UnfinishedSession',

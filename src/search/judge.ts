@@ -5,13 +5,13 @@
 import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
 import { decodeRow, messageIn, textsOf, type SearchText } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
+import type { Message, Role } from '../message/index.ts'
 import { decodeNote } from '../notes/internal.ts'
 import type { BlockId } from '../proof/internal.ts'
 import type { Store, StoredRow } from '../store/index.ts'
 import type { Slices } from '../store/internal.ts'
 import type { SearchHit, SearchPlan } from './hit.ts'
-import { matchIn } from './match.ts'
+import { matchIn, type Match } from './match.ts'
 import type { Query } from './query.ts'
 
 export type BlocksOf = (id: BlockId) => Uint8Array | undefined
@@ -57,22 +57,38 @@ export const judgeRow = async (
   blocks: BlocksOf,
   { query, wanted, slices }: RowSearch,
 ): Promise<HitInRow | 'unread' | undefined> => {
-  const { kind, body, index, at } = row
-  await slices.next(body.length)
-  if (kind !== 'entry' || !isInTime(at, wanted)) return undefined
-  const message: Immutable<Message> | undefined = messageIn(body, blocks)
-  if (message === undefined) return 'unread'
-  if (wanted.role !== undefined && message.role !== wanted.role) return undefined
-  const match = await matchIn(searchedTexts(message, wanted.in), query, slices)
-  return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
+  await slices.next(row.body.length)
+  const searched = searchedIn(row, blocks, wanted)
+  if (searched === 'unread' || searched === undefined) return searched
+  const match = await matchIn(searched.texts, query, slices)
+  return match && hitIn(row, searched, match)
 }
 
-/** The texts of a message that a search covers. */
-export const searchedTexts = (message: Immutable<Message>, where: SearchPlan['in']): readonly SearchText[] =>
-  textsOf(message).filter(({ of }) => where === 'all' || where.startsWith(of))
+/** What a hit says of a row and of the match in it. */
+export const hitIn = (
+  { index, at }: StoredRow,
+  { role }: SearchedMessage,
+  { of, excerpt, score }: Match,
+): HitInRow => ({ position: index, role, at, in: of, excerpt, score })
 
-export const isInTime = (at: number, { since, until }: Pick<SearchPlan, 'since' | 'until'>): boolean =>
-  (since === undefined || at >= since) && (until === undefined || at < until)
+/** A message with the texts that a search covers. */
+interface SearchedMessage {
+  readonly role: Role
+  readonly texts: readonly SearchText[]
+}
+
+/** The message of a row; undefined if the filters of a search leave it out; `'unread'` if it can't be read because of damage. */
+export const searchedIn = (
+  { kind, body, at }: StoredRow,
+  blocks: BlocksOf,
+  { in: where, role, since = -Infinity, until = Infinity }: Pick<SearchPlan, 'in' | 'role' | 'since' | 'until'>,
+): SearchedMessage | 'unread' | undefined => {
+  if (kind !== 'entry' || at < since || at >= until) return undefined
+  const message: Immutable<Message> | undefined = messageIn(body, blocks)
+  if (message === undefined) return 'unread'
+  if (role !== undefined && message.role !== role) return undefined
+  return { role: message.role, texts: textsOf(message).filter(({ of }) => where === 'all' || where.startsWith(of)) }
+}
 
 /** The ranges retracted by notes. Unreadable notes retract nothing. */
 export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>

@@ -1,14 +1,9 @@
 /** Finds the words of a question in texts, and selects the passage with most of them. */
 import { wordsIn, type SearchText, type Word } from '../entry/internal.ts'
 import type { Slices } from '../store/internal.ts'
-import { excerptAfter, excerptOf, sliceUnits, type Excerpt, type MarkedWord } from './match.ts'
+import { excerptAfter, excerptOf, sliceUnits, type MarkedWord, type Match } from './match.ts'
 import type { Question } from './question.ts'
 import { sumOfBits } from './rank-sessions.ts'
-
-interface Passage {
-  readonly of: SearchText['of']
-  readonly excerpt: Excerpt
-}
 
 /** A word of a text that the question has. */
 interface FoundWord extends MarkedWord {
@@ -48,7 +43,7 @@ export const passageIn = async (
   question: Question,
   weights: readonly number[],
   slices: Slices,
-): Promise<Passage | undefined> => {
+): Promise<Omit<Match, 'score'> | undefined> => {
   let best: { readonly text: SearchText; readonly words: readonly FoundWord[]; readonly weight: number } | undefined
   for (const text of texts) {
     const window: FoundWord[] = []

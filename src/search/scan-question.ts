@@ -1,13 +1,12 @@
 /** The words of a question in messages that are read one by one: for a store without an index. */
 import { isLeft, ownFields, present, right } from '../json/index.ts'
-import { messageIn } from '../entry/internal.ts'
 import { describeSession, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Slices } from '../store/internal.ts'
 import { need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { QuestionPlan } from './hit.ts'
-import { isInTime, searchedTexts } from './judge.ts'
+import { reportOf, type QuestionPlan } from './hit.ts'
+import { searchedIn } from './judge.ts'
 import { bitsIn } from './passage.ts'
 import type { Question } from './question.ts'
 import { readMessages, retractionsOf, type Reading } from './read-messages.ts'
@@ -36,11 +35,10 @@ export async function* scanWords(store: Store, question: Question, plan: Questio
     const group = infos.length - index // newest first
     const below = yield* readMessages(reading, info, undefined, async (row, blocks) => {
       await slices.next(row.body.length)
-      if (!isInTime(row.at, plan)) return right(false)
-      const message = messageIn(row.body, blocks)
-      if (message === undefined) return right('damaged' as const)
-      if (plan.role !== undefined && message.role !== plan.role) return right(false)
-      const bits = await bitsIn(searchedTexts(message, plan.in), question, slices)
+      const searched = searchedIn(row, blocks, plan)
+      if (searched === undefined) return right(false)
+      if (searched === 'unread') return right('damaged' as const)
+      const bits = await bitsIn(searched.texts, question, slices)
       for (const [word, list] of places.entries()) if ((bits & (1 << word)) !== 0) list.push(group, row.position)
       return right(false)
     })
@@ -74,13 +72,7 @@ export async function* scanWords(store: Store, question: Question, plan: Questio
     },
     report: async () => {
       const { damaged, encrypted, rows } = reading
-      return right({
-        indexed: false,
-        read: rows,
-        ...(unread > 0 && { unread }),
-        ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
-        ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
-      })
+      return right(reportOf({ indexed: false, read: rows, unread, damaged, encrypted }))
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Store, StoredRow } from '../store/index.ts'
 import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
-import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
+import { reportOf, type SearchHit, type SearchPage, type SearchPlan } from './hit.ts'
 import { isInRanges, judgeRow, type BlocksOf, type RowSearch } from './judge.ts'
 import type { Query } from './query.ts'
 import { readMessages, endUnread, retractionsOf, type Reading, type Visited } from './read-messages.ts'
@@ -95,11 +95,8 @@ async function* scanByTime(store: Store, query: Query, wanted: SearchPlan): Step
 const pageOf = ({ hits, damaged, encrypted, rows }: Scan, next: Cursor | undefined): SearchPage =>
   Object.freeze({
     hits: Object.freeze(hits),
-    indexed: false,
-    read: rows,
+    ...reportOf({ indexed: false, read: rows, damaged, encrypted }),
     ...(next !== undefined && { next: JSON.stringify([next.page ?? null, next.session, next.below]) }),
-    ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
-    ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
   })
 
 const cursorIn = (text: string): Cursor | undefined => {

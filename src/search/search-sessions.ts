@@ -1,7 +1,6 @@
 /** Answers a question: the sessions that it may be about, each with its best passages. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import { messageIn } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import type { SessionInfo } from '../session/index.ts'
 import type { Store, StoredRow } from '../store/index.ts'
@@ -9,7 +8,7 @@ import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { QuestionPlan, SearchHit, SessionsFound } from './hit.ts'
-import { blocksFor, isInRanges, isInTime, searchedTexts } from './judge.ts'
+import { blocksFor, hitIn, isInRanges, searchedIn } from './judge.ts'
 import { passageIn } from './passage.ts'
 import type { Month, Question } from './question.ts'
 import { rankRows, scoreSession, sumOfBits, weightOf, type RankedRow, type WordRows } from './rank-sessions.ts'
@@ -249,22 +248,12 @@ const passageOf = async (
   score: number,
 ): Promise<SearchHit | undefined> => {
   const retracted = isInRanges(ranges, row.index)
-  if (row.kind !== 'entry' || !isInTime(row.at, plan) || (retracted && !plan.retracted)) return undefined
-  const message = messageIn(row.body, await blocksFor(store, [row]))
-  if (message === undefined) return void source.damaged(id)
-  if (plan.role !== undefined && message.role !== plan.role) return undefined
-  const passage = await passageIn(searchedTexts(message, plan.in), question, weights, slices)
-  if (passage === undefined) return undefined
+  if (retracted && !plan.retracted) return undefined
+  const searched = searchedIn(row, await blocksFor(store, [row]), plan)
+  if (searched === 'unread') return void source.damaged(id)
+  const passage = searched && (await passageIn(searched.texts, question, weights, slices))
+  if (searched === undefined || passage === undefined) return undefined
   const recorded = await isRecorded(store, id, row)()
   if (isLeft(recorded) || !recorded.right) return void source.damaged(id)
-  return Object.freeze({
-    session: id,
-    position: row.index,
-    role: message.role,
-    at: row.at,
-    in: passage.of,
-    excerpt: passage.excerpt,
-    score,
-    retracted,
-  })
+  return Object.freeze({ session: id, ...hitIn(row, searched, { ...passage, score }), retracted })
 }

@@ -1,4 +1,5 @@
 /** The published rules of the providers' prompt caches. */
+import { memoizeText } from '../words/internal.ts'
 
 /** How a provider caches the beginning of requests. */
 export interface CacheRules {
@@ -27,14 +28,14 @@ const hour = 60 * minute
  *         ai.google.dev/gemini-api/docs/caching (2026-05-07, 2026-07-07): from 2,048 tokens, Gemini 3 from 4,096, its Flash preview
  *         from 1,024; no lifetime of implicit caches
  */
-export const cacheRulesOf = (model: string): CacheRules => {
+export const cacheRulesOf: (model: string) => CacheRules = memoizeText((model) => {
   const name = model.toLowerCase()
   if (name.includes('claude')) return anthropic
   if (/(?:^|[/.])(?:gpt|chatgpt|codex|o\d)/.test(name)) return openaiRules(name)
   const gemini = /gemini-(\d+)(\S*)/.exec(name)
   if (gemini === null) return name.includes('gemini') ? { fewest: 2048, block } : unpublished
   return { fewest: Number(gemini[1]) < 3 ? 2048 : gemini[2]?.startsWith('-flash') === true ? 1024 : 4096, block }
-}
+})
 
 // One block may be missing: some calls read one block less than the prefix has.
 const block = 256

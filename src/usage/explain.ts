@@ -50,20 +50,6 @@ type Cause = Pick<UsagePart, 'cause' | 'known' | 'because' | 'ruledOut'>
 export class UsageExplainer {
   readonly #chains = new Map<string, Chain>()
   #number = 1
-  readonly #prices = new Map<string, ModelRates | undefined>()
-  readonly #rules = new Map<string, CacheRules>()
-
-  /** Looked up once for each model. */
-  #pricesOf(model: string): ModelRates | undefined {
-    if (!this.#prices.has(model)) this.#prices.set(model, pricesOf(model))
-    return this.#prices.get(model)
-  }
-
-  #rulesOf(model: string): CacheRules {
-    const rules = this.#rules.get(model) ?? cacheRulesOf(model)
-    this.#rules.set(model, rules)
-    return rules
-  }
 
   /** Explain the next call, in the order in which they were sent. Cost: O(1) */
   next(call: UsageCall): ExplainedCall {
@@ -79,9 +65,9 @@ export class UsageExplainer {
     }
     const counts = usedCounts(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
-    const rates = ratesOf(call, counts, this.#pricesOf(call.model))
+    const rates = ratesOf(call, counts, pricesOf(call.model))
     const change = changeOf(chain, evidence, counts)
-    const parts = priced(counts, rates, causesOf(chain, call, counts, this.#rulesOf(call.model)))
+    const parts = priced(counts, rates, causesOf(chain, call, counts, cacheRulesOf(call.model)))
     if (call.calls === undefined) remember(chain, call, counts, parts)
     return {
       ...fields,

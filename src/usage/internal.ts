@@ -15,12 +15,5 @@ export {
 } from './session-calls.ts'
 export { hasAnswer, hasFailed } from './receipt.ts'
 export { keepSums, SumsReader, type SummedSession } from './kept-sums.ts'
-export {
-  knownPrices,
-  mostDearest,
-  sessionSums,
-  type CallGroup,
-  type DearestCall,
-  type SessionSums,
-} from './session-sums.ts'
+export { mostDearest, sessionSums, type CallGroup, type DearestCall, type SessionSums } from './session-sums.ts'
 export { sumCalls } from './sums.ts'

@@ -1,5 +1,5 @@
 /** The sums of a session's calls: counts and positions only, so that other prices need no new ones. */
-import { pricesOf, type ModelPrices } from '../prices/index.ts'
+import { pricesOf } from '../prices/index.ts'
 import { isArray, isCount, isObject, ownField } from '../json/index.ts'
 import type { UsageCause, UsagePart } from './call.ts'
 import { dayOf, inputTaker, shortenings, usedCounts, type ExplainedCall } from './explain.ts'
@@ -126,18 +126,9 @@ export const fitsPrices = ({ models, groups }: SessionSums): boolean =>
 
 /** From how many tokens on a request has other rates: 0 if there are none, -1 without a price. */
 const longAbove = (model: string): number => {
-  const prices = knownPrices(model)
+  const prices = pricesOf(model)
   return prices === undefined ? -1 : (prices.long?.above ?? 0)
 }
-
-/** Looked up once for each model: the names that programs write are few. */
-export const knownPrices = (model: string): ModelPrices | undefined => {
-  if (found.has(model)) return found.get(model)
-  const prices = pricesOf(model)
-  if (found.size < 1000) found.set(model, prices)
-  return prices
-}
-const found = new Map<string, ModelPrices | undefined>()
 
 const groupOf = (groups: Map<string, CallGroup>, of: RateGroup): CallGroup => {
   const key = `${of.model} ${of.day} ${of.isLong} ${of.above}`

@@ -1,5 +1,5 @@
 /**
- * Caches a function's result for short texts, such as words. The result must be immutable. A longer text is not
+ * Caches a function's result for short texts, such as words and the names of models. The result must be immutable. A longer text is not
  * cached, and a full cache starts over.
  */
 export const memoizeText = <Value>(find: (text: string) => Value): ((text: string) => Value) => {
@@ -15,5 +15,5 @@ export const memoizeText = <Value>(find: (text: string) => Value): ((text: strin
   }
 }
 
-const longestText = 32
+const longestText = 64
 const mostTexts = 20_000

@@ -150,6 +150,18 @@ it('what a program keeps in `meta` changes nothing that is shown', () => {
   }
 })
 
+it('a marker counts a screenshot as an image, whatever the bytes of it', () => {
+  const image = (bytes: number): Message => ({
+    role: 'user',
+    content: [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(bytes) } }],
+  })
+  const shown = [8000, 2_000_000].map((bytes) =>
+    derive(recordOf([user('Fix the page.'), image(bytes), ...steps(10), user('Now the docs.')]), { budget: 3000 }),
+  )
+  expect(shown[0]?.epoch).toBeGreaterThan(0)
+  expect(shown.map(textsOf)[1]).toEqual(shown.map(textsOf)[0])
+})
+
 describe('a damaged record', () => {
   it('shows a result that came late as a message, and says so', () => {
     const view = recordOf([

@@ -31,6 +31,12 @@ const withoutMeta = (value: unknown): unknown =>
         )
       : value
 
+it('counts base64 at most as an image', () => {
+  const withData = (length: number): number => contentLength({ data: 'A'.repeat(length) })
+  expect([withData(0), withData(6000), withData(6001), withData(6_000_000)]).toEqual([11, 6011, 6011, 6011])
+  expect(contentLength({ text: 'A'.repeat(6001) })).toBe(6012)
+})
+
 it('is the same of a value, of its text, and of the value without `meta`', () => {
   const key = fc.oneof(fc.constantFrom('meta', '"meta', 'meta"', '"meta":', '\\'), fc.string())
   const { json } = fc.letrec<{ json: unknown }>((tie) => ({

@@ -71,10 +71,11 @@ it('the lengths of messages are those of a record that was parsed, without parsi
       ? text
       : {
           ...text,
-          stored: '>{"at":1,"meta":{"kept":["",{}]},"in":[""]}',
+          stored: '>{"at":1,"meta":{"kept":["",{}]},"in":["",{"data":""}]}',
           fills: () => [
             { path: ['in', 0], text: 'a\n"b"' },
             { path: ['meta', 'kept', 0], text: 'what a program keeps' },
+            { path: ['in', 1, 'data'], text: 'AAAA'.repeat(position * 100) },
           ],
         }
   const { history, read } = unparsedHistory(3, filled)

@@ -97,7 +97,7 @@ export interface DeriveOptions {
  * `previous` only saves work.
  *
  * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise what was recorded
- * since the latest rewrite, and five budgets before it
+ * since the latest rewrite, and four budgets before it
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`

@@ -47,7 +47,7 @@ const shape = {
   /** After so many epochs' size, everything is chosen anew. */
   epochsPerRewrite: 4,
   /** How many budgets before a rewrite are read for lines. */
-  reads: 5,
+  reads: 4,
   /** The most that rules in full may take. */
   rules: 0.33,
   /** Of an epoch's growth, what its one range may take: the lines are chosen for less than is accepted; without lines, more is. */
@@ -176,7 +176,7 @@ const tokensOfRanges = (ranges: readonly RenderedRange[]): number => {
 
 /**
  * The index where the latest rewrite before the end of the view starts: the first at which a call can follow after a multiple of
- * a size. None before the record has five budgets (`reads`): until then it is read from its beginning.
+ * a size. None before the record has four budgets (`reads`): until then it is read from its beginning.
  */
 export const rewriteAt = (planning: Planning): readonly [index: number, number: number] => {
   const { view, sizes, budget } = planning

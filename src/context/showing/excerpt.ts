@@ -6,7 +6,7 @@ import { isToolCall, type Message, type ToolCallPart, type ToolResultPart } from
 import { isStopWord, memoizeText } from '../../words/internal.ts'
 import { errorLine, plain, proseOf } from './represent.ts'
 import { groupThousands } from './group-thousands.ts'
-import { cutEnd, foldText, sliceWhole } from './shorten.ts'
+import { cutEnd, sliceWhole } from './shorten.ts'
 
 /** The author of extractive summaries, as recorded in notes. */
 export const extractName = 'extract'
@@ -126,7 +126,4 @@ const scannedForNames = 16_000
 /** A path or identifier: `src/a.ts`, `read_file`, `parseRow`. */
 const nameLike = /(?<![\w@.~/-])(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
 
-const oneLine = (text: string): string =>
-  isFoldable.test(text) ? foldText(text).replaceAll('\n', ' ').trim() : text.trim()
-
-const isFoldable = /[\r\n]|[\t ]{2}|\s$/
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()

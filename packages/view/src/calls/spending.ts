@@ -1,8 +1,8 @@
 /** Adds up the calls of many sessions by any of their fields, from the sums of each session. */
+import { pricesOf } from 'indelible/context'
 import { ratesAt, type Rates } from 'indelible/internal/prices'
 import {
   inputDollars,
-  knownPrices,
   mostDearest,
   sessionSums,
   type CallGroup,
@@ -194,7 +194,7 @@ const ratesOf = (
   { models, days }: SessionSums,
   { model, day, isLong }: Pick<CallGroup, 'model' | 'day' | 'isLong'>,
 ): Rates | undefined => {
-  const prices = knownPrices(models[model] ?? '')
+  const prices = pricesOf(models[model] ?? '')
   return prices && ratesAt(prices, isLong ? Infinity : 0, days[day] || undefined)
 }
 
