@@ -46,7 +46,7 @@ const options: BundleOptions = {
     'record-thread': 'packages/cli/src/record/record-thread.ts',
   },
   folder: join(root, 'packages/cli/dist/bin'),
-  plugins: [tableOfData, functionDeclarations],
+  plugins: [tableOfData],
   packages: [/^(@modelcontextprotocol|zod)(\/|$)/],
   licenses: 'LICENSES.md',
 }
@@ -61,6 +61,7 @@ const addModules = (chunk: Rolldown.OutputChunk | undefined): void => {
 addModules([...chunks.values()].find(({ facadeModuleId }) => facadeModuleId === startPath))
 const bundled = await bundle({
   ...options,
+  plugins: [tableOfData, functionDeclarations],
   groups: [
     { name: 'start', test: (id) => start.has(id), priority: 1 },
     { name: 'common', minShareCount: 38 }, // of the dynamic imports, most of which are commands

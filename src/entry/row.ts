@@ -171,12 +171,12 @@ const partFields: readonly string[] = ['type', 'id', 'callId']
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
-  const start = body.indexOf(messageKey)
+  const start = body.indexOf(messageKey) // it can't occur before, because paths are arrays
   if (start === -1 || !body.endsWith('}')) return left('is not a stored message')
+  const text = body.slice(start + messageKey.length, -1)
+  for (const { page, tagged, envelope } of plainEnvelopes)
+    if (envelope.length === start && body.startsWith(envelope)) return right({ page, tagged, text, blocks: noBlocks })
   const envelope = body.slice(0, start)
-  const text = messageText(body)
-  const plain = plainEnvelopes.get(envelope)
-  if (plain !== undefined) return right({ page: plain.page, tagged: plain.tagged, text, blocks: noBlocks })
   let found: { readonly page?: unknown; readonly tag?: unknown; readonly blocks?: unknown }
   try {
     found = JSON.parse(`${envelope}"message":0}`) as typeof found
@@ -190,9 +190,6 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   freezeParsed(blocks)
   return right({ page: kind, tagged: tag !== undefined, text, blocks })
 }
-
-/** The message in the body of a row. Its key can't occur before it, because paths are arrays. */
-const messageText = (body: string): string => body.slice(body.indexOf(messageKey) + messageKey.length, -1)
 
 /**
  * Whether the body of a row is exactly what `encodeRow` writes: no other fields beside the message, and no block keys.
@@ -209,6 +206,8 @@ const envelopeOf = (page: PageKind, tagged: boolean, out: readonly ExtractedText
   const blocks = out.length === 0 ? '' : `"blocks":${textOfJson(out.map(({ path, id, as }) => ({ path, id, as })))},`
   return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
+
+const nothingNamed: Either<string, readonly NamedBlock[]> = right([])
 
 /** A copy of a block, because bytes can change before they are read; or its text once that was read. */
 class NamedBlock {
@@ -253,6 +252,7 @@ export class NamedBlocks {
     bytes: ReadonlyMap<BlockId, Uint8Array>,
     hash?: Hash,
   ): Either<string, readonly NamedBlock[]> {
+    if (blocks.length === 0) return nothingNamed
     const found: NamedBlock[] = []
     for (const { id, key } of blocks) {
       let block = this.#known.get(id)
@@ -333,27 +333,17 @@ export interface ReadRow extends DecodedRow {
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, ReadRow> => {
-  const content = contentOf(row)
-  const { kind, body, erased, stored } = content
+  const { kind, body } = row
   if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
+  const stored = ownField(row, 'stored')
   if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
   const decoded = decodeRow(body)
   if (isLeft(decoded)) return decoded
   const { page, tagged, text, blocks } = decoded.right
-  if (erased !== undefined && !isErasedRow(decoded.right))
+  if (ownField(row, 'erased') !== undefined && !isErasedRow(decoded.right))
     return left('was erased, and says more than what stands for an erased message')
-  return right(Object.freeze({ page, tagged, text, blocks, content }))
+  return right(Object.freeze({ page, tagged, text, blocks, content: row }))
 }
-
-/** The content of a row. Each field is read once, because a getter can return something else each time. */
-const contentOf = (row: RowContent): RowContent => ({
-  kind: row.kind,
-  body: row.body,
-  at: row.at,
-  salt: ownField(row, 'salt'),
-  erased: ownField(row, 'erased'),
-  stored: ownField(row, 'stored'),
-})
 
 /**
  * Append the message of a stored row to a history, and compute the leaf of its text.
@@ -397,7 +387,6 @@ export class UnreadRows {
   constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
     this.#history = history
     this.#reader = {
-      textOf: messageText,
       check: checkMessage,
       errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
     }
@@ -414,7 +403,7 @@ export class UnreadRows {
    * @returns the leaf; or the reason why the message could not be appended
    */
   take(row: ReadRow, bytes: ReadonlyMap<BlockId, Uint8Array>, hash: Hash): Either<string, Uint8Array> {
-    const { page, blocks, content } = row
+    const { page, text, blocks, content } = row
     const own = this.#named.of(row, bytes, hash)
     if (isLeft(own)) return own
     if (this.#texts.length === chunkLength) {
@@ -422,7 +411,7 @@ export class UnreadRows {
       this.#texts = []
     }
     const fills = blocks.length === 0 ? readNoFills : fillsLater(blocks, own.right)
-    this.#texts.push({ stored: content.body, page, fills })
+    this.#texts.push({ text, page, fills })
     return right(rowLeaf(content, hash))
   }
 
@@ -444,10 +433,9 @@ const messageKey = '"message":'
 const noBlocks: readonly never[] = Object.freeze([])
 const readNoFills: ChunkText['fills'] = () => []
 
-const plainEnvelopes: ReadonlyMap<string, Pick<DecodedRow, 'page' | 'tagged'>> = new Map(
-  pageKinds.flatMap((page) =>
-    [false, true].map((tagged) => [`{"${tagged ? 'tag' : 'page'}":"${page}",`, { page, tagged }] as const),
-  ),
+/** What precedes the message in a row without blocks. */
+const plainEnvelopes = pageKinds.flatMap((page) =>
+  [false, true].map((tagged) => ({ page, tagged, envelope: `{"${tagged ? 'tag' : 'page'}":"${page}",` })),
 )
 
 const isExtractedText = (value: unknown): value is ExtractedText => {

@@ -70,8 +70,8 @@ export const appendText = <M>(
 }
 
 export interface ChunkText {
-  /** The stored text, which contains the message. */
-  readonly stored: string
+  /** The message as JSON, without the texts to insert. */
+  readonly text: string
   readonly page: PageKind
   /**
    * Returns the texts to insert. Called when the message is first read.
@@ -83,12 +83,6 @@ export interface ChunkText {
 
 /** Parses and checks the messages of a chunk. */
 export interface ChunkReader {
-  /**
-   * Extracts the message from a stored text.
-   *
-   * @returns the message as JSON
-   */
-  readonly textOf: (stored: string) => string
   /** Checks a message, as for `appendText`. */
   readonly check: (message: unknown) => unknown
   /**
@@ -142,7 +136,7 @@ export const appendTexts = <M>(
   if (log === undefined || content === undefined || texts.length > chunkLength)
     throw new TypeError('appendTexts needs a history of full chunks, and the texts of one chunk')
   const codes = texts.map(({ page }) => codeOf(page))
-  const messages = readTexts<M>(lenOf(content), texts, reader)
+  const messages = readTexts<M>(lenOf(content), texts, reader.check)
   if (isLeft(messages)) return messages.left
   log.content = { state: content.state, tail: { messages: messages.right, codes } }
   log.whole = undefined
@@ -160,14 +154,14 @@ class UnreadChunk<M> implements Chunk<M> {
   readonly kinds: string
   readonly #start: number
   readonly #reader: ChunkReader
-  #texts: readonly Pick<ChunkText, 'stored' | 'fills'>[]
+  #texts: readonly Pick<ChunkText, 'text' | 'fills'>[]
   #messages: readonly Immutable<M>[] | undefined
 
-  constructor(start: number, chunks: readonly ChunkText[], { textOf, check, errorOf }: ChunkReader) {
+  constructor(start: number, chunks: readonly ChunkText[], { check, errorOf }: ChunkReader) {
     this.kinds = String.fromCharCode(...chunks.map(({ page }) => codeOf(page)))
     this.#start = start
-    this.#reader = { textOf, check, errorOf }
-    this.#texts = chunks.map(({ stored, fills }) => ({ stored, fills })) // the caller's may change
+    this.#reader = { check, errorOf }
+    this.#texts = chunks.map(({ text, fills }) => ({ text, fills })) // the caller's may change
   }
 
   get messages(): readonly Immutable<M>[] {
@@ -179,18 +173,18 @@ class UnreadChunk<M> implements Chunk<M> {
     const { length } = this.#texts
     if (length === 0) return undefined
     const lengths = new Uint32Array(length)
-    for (const [index, { stored, fills }] of this.#texts.entries()) {
+    for (const [index, { text, fills }] of this.#texts.entries()) {
       const texts = fills()
       if (texts === undefined) return undefined
-      let own = contentLengthOfText(this.#reader.textOf(stored))
-      for (const { path, text } of texts) own += contentLengthOfFill(path, text)
+      let own = contentLengthOfText(text)
+      for (const filling of texts) own += contentLengthOfFill(filling.path, filling.text)
       lengths[index] = own
     }
     return lengths
   }
 
   #read(): readonly Immutable<M>[] {
-    const read = readTexts<M>(this.#start, this.#texts, this.#reader)
+    const read = readTexts<M>(this.#start, this.#texts, this.#reader.check)
     if (isLeft(read)) throw this.#reader.errorOf(read.left)
     this.#texts = []
     return Object.freeze(read.right)
@@ -200,16 +194,15 @@ class UnreadChunk<M> implements Chunk<M> {
 /** The messages of texts, or the fault of the first one that can't be read. Throws what `check` throws. */
 const readTexts = <M>(
   start: number,
-  texts: readonly Pick<ChunkText, 'stored' | 'fills'>[],
-  { textOf, check }: ChunkReader,
+  texts: readonly Pick<ChunkText, 'text' | 'fills'>[],
+  check: ChunkReader['check'],
 ): Either<UnreadableFault, Immutable<M>[]> => {
   const messages: Immutable<M>[] = []
-  for (const { stored, fills } of texts) {
+  for (const { text, fills } of texts) {
     const position = start + messages.length
     const own = fills()
-    if (own === undefined)
-      return left({ _tag: 'UnrecordableMessage', position, path: [], reason: 'lacks a text that is stored in a block' })
-    const read = readText<M>(position, textOf(stored), own, check)
+    if (own === undefined) return unrecordableFault(position, [], 'lacks a text that is stored in a block')
+    const read = readText<M>(position, text, own, check)
     if (!isLeft(read)) messages.push(read.right)
     // An error that `check` throws is no fault of the message: it may be a stack overflow.
     else if (read.left._tag === 'CallbackThrew') throw read.left.cause
@@ -225,24 +218,22 @@ const readText = <M>(
   fills: readonly Fill[],
   check: (message: unknown) => unknown,
 ): Either<TextFault, Immutable<M>> => {
-  const unrecordableFault = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
-    left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
     message = JSON.parse(text)
   } catch {
-    return unrecordableFault([], 'is not JSON text')
+    return unrecordableFault(position, [], 'is not JSON text')
   }
   for (const { path, text: filling } of fills) {
     // Anything but a string would be recorded unfrozen.
-    if (typeof filling !== 'string') return unrecordableFault(path, 'can only be filled with a string')
+    if (typeof filling !== 'string') return unrecordableFault(position, path, 'can only be filled with a string')
     if (!fillText(message, path, filling))
-      return unrecordableFault(path, 'is not an empty string, so no text can be inserted there')
+      return unrecordableFault(position, path, 'is not an empty string, so no text can be inserted there')
   }
   try {
     freezeParsed(message)
   } catch (error) {
-    if (error instanceof NotJson) return unrecordableFault(error.path, error.reason)
+    if (error instanceof NotJson) return unrecordableFault(position, error.path, error.reason)
     throw error
   }
   try {
@@ -253,6 +244,12 @@ const readText = <M>(
   }
   return right(message as Immutable<M>) // the check found no problem
 }
+
+const unrecordableFault = (
+  position: number,
+  path: Path,
+  reason: string,
+): Either<HistoryFaultOf<'UnrecordableMessage'>, never> => left({ _tag: 'UnrecordableMessage', position, path, reason })
 
 const noTextCheck = (): undefined => undefined
 

@@ -25,11 +25,11 @@ const recorded = (history = createHistory<Message>({ from: conversation() })) =>
 const unparsedHistory = (messages: readonly Message[]): History<Message> => {
   const history = createHistory<Message>()
   const texts = messages.map((message) => ({
-    stored: JSON.stringify(message),
+    text: JSON.stringify(message),
     page: classify(message),
     fills: () => [],
   }))
-  const reader = { textOf: (text: string) => text, check: () => undefined, errorOf: () => new Error('unread') }
+  const reader = { check: () => undefined, errorOf: () => new Error('unread') }
   for (let from = 0; from < texts.length; from += chunkLength)
     appendChunk(history, texts.slice(from, from + chunkLength), reader)
   return history

@@ -24,7 +24,7 @@ const names = [
 it('nothing that history does reads a property of a prototype', () => {
   const decode = (value: unknown) => ({ _tag: 'Right', right: value as Numbered }) as const
   const texts = Array.from({ length: chunkLength }, (_, n) => ({
-    stored: `{"n":${n}}`,
+    text: `{"n":${n}}`,
     page: 'plan' as PageKind,
     fills: () => [],
   }))
@@ -57,7 +57,7 @@ it('nothing that history does reads a property of a prototype', () => {
     attempt(() => appendText(history, '{"role":""}', { fills: [{ path: ['role'], text: 'filled' }] }))
     attempt(() => appendText(history, '{}', { fills: [{ path: ['role'], text: 'filled' }] }))
     const unread = createHistory<Numbered>()
-    appendChunk(unread, texts, { textOf: (text) => text, check: () => undefined, errorOf: () => new Error('unread') })
+    appendChunk(unread, texts, { check: () => undefined, errorOf: () => new Error('unread') })
     const view = history.view()
     const part = omitRanges(view, [{ from: 1, to: 3 }]).slice(1, -2)
     const fork = createHistory<Numbered>({ from: view })

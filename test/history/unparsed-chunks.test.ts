@@ -19,21 +19,18 @@ interface Item {
 const item = (at: number): Item => ({ at, in: [`${at}`, 'ünï 🙂'] })
 const kindAt = (position: number): PageKind => pageKinds[position % 6] as PageKind
 const textAt = (position: number): ChunkText => ({
-  stored: `>${JSON.stringify(item(position))}`,
+  text: JSON.stringify(item(position)),
   page: kindAt(position),
   fills: () => [],
 })
 const positions = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
-const textOf = (stored: string): string => stored.slice(1)
-
 /** A history of so many chunks, and how many of its messages were checked: each is when it is read. */
 const unparsedHistory = (chunks: number, change: (text: ChunkText, position: number) => ChunkText = (text) => text) => {
   const history = createHistory<Item>()
   const read = { count: 0 }
   const reader: ChunkReader = {
-    textOf,
     check: (message) => {
       read.count += 1
       return typeof message === 'object' ? undefined : 'no item'
@@ -71,7 +68,7 @@ it('the lengths of messages are those of a record that was parsed, without parsi
       ? text
       : {
           ...text,
-          stored: '>{"at":1,"meta":{"kept":["",{}]},"in":["",{"data":""}]}',
+          text: '{"at":1,"meta":{"kept":["",{}]},"in":["",{"data":""}]}',
           fills: () => [
             { path: ['in', 0], text: 'a\n"b"' },
             { path: ['meta', 'kept', 0], text: 'what a program keeps' },
@@ -158,9 +155,9 @@ describe('an unparsed chunk is parsed', () => {
 it('parsed messages are frozen copies of the texts at that time', () => {
   const history = createHistory<Item>()
   const texts = positions(0, chunkLength).map(textAt)
-  const reader = { textOf, check: () => undefined, errorOf: () => new Error('unread') }
+  const reader = { check: () => undefined, errorOf: () => new Error('unread') }
   appendChunk(history, texts, reader)
-  Object.assign(texts[0] as object, { stored: '"changed"', page: 'plan' })
+  Object.assign(texts[0] as object, { text: '"changed"', page: 'plan' })
   texts.length = 0
   reader.check = () => 'changed' as never
   expectItems(history, chunkLength)
@@ -170,7 +167,7 @@ it('parsed messages are frozen copies of the texts at that time', () => {
 
 it('only extracted texts are restored', () => {
   const filling = (text: unknown) => ({
-    stored: '>{"at":0,"in":[""]}',
+    text: '{"at":0,"in":[""]}',
     page: 'plan',
     fills: () => [{ path: ['in', 0], text }],
   })
@@ -193,7 +190,7 @@ describe('an invalid message text', () => {
     '%s: makes each read of its chunk throw the same error and affects nothing else',
     (_, text, fills: ChunkText['fills'] = () => []) => {
       const { history, read } = unparsedHistory(3, (chunkText, position) =>
-        position === bad ? { ...chunkText, stored: `>${text}`, fills } : chunkText,
+        position === bad ? { ...chunkText, text, fills } : chunkText,
       )
       const view = history.view()
       expect(view.length).toBe(3 * chunkLength)
@@ -222,7 +219,7 @@ describe('an invalid message text', () => {
     const check = (): undefined => {
       if (isTired) throw new EvalError('no stack left')
     }
-    appendChunk(history, positions(0, chunkLength).map(textAt), { textOf, check, errorOf: () => new Error('unread') })
+    appendChunk(history, positions(0, chunkLength).map(textAt), { check, errorOf: () => new Error('unread') })
     expect(() => history.view().at(0)).toThrow(EvalError)
     isTired = false
     expectItems(history, chunkLength)
@@ -254,7 +251,7 @@ it('only whole chunks are accepted, by a history of whole chunks', () => {
 it('the texts after the last chunk are all recorded, or none of them', () => {
   const { history, reader } = unparsedHistory(1)
   const texts = positions(chunkLength, 2 * chunkLength - 1).map(textAt)
-  const bad = { ...textAt(0), stored: '>{"at":' }
+  const bad = { ...textAt(0), text: '{"at":' }
   expect(appendTexts(history, [...texts, bad], reader)).toMatchObject({ position: 2 * chunkLength - 1 })
   expect(() => appendTexts(history, [...texts, bad, bad], reader)).toThrow(TypeError)
   expectItems(history, chunkLength)

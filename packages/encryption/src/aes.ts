@@ -18,15 +18,17 @@ interface Nonce {
   readonly text: string
 }
 
+/** An encrypted text: as long as it was, and a tag. */
+interface Sealed {
+  readonly cipher: Uint8Array
+  readonly tag: Uint8Array
+}
+
 /** The operations needed from a platform. */
 interface Primitives {
-  readonly encrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Uint8Array
+  readonly seal: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Sealed
   /** The plaintext; undefined if the tag is wrong. */
-  readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined
-  /** Nonce, tag and ciphertext of a text, each in base64, concatenated: 16 and 24 characters, and the rest. */
-  readonly encryptText: (key: Uint8Array, nonce: Nonce, aad: Uint8Array, plain: string) => string
-  /** The text; undefined if the tag is wrong, or the base64 is not what `encryptText` writes. */
-  readonly decryptText: (key: Uint8Array, aad: Uint8Array, sealed: string) => string | undefined
+  readonly open: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Sealed) => Uint8Array | undefined
   readonly hmac: (key: Uint8Array, message: Uint8Array) => Uint8Array
   /** A text as UTF-8. */
   readonly utf8: (text: string) => Uint8Array
@@ -35,52 +37,79 @@ interface Primitives {
   readonly fromBase64: (text: string) => Uint8Array | undefined
 }
 
+/** What is made of a platform's operations. */
+interface Ciphers extends Omit<Primitives, 'seal' | 'open'> {
+  /** The ciphertext and the tag. */
+  readonly encrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Uint8Array
+  /** The plaintext; undefined if the tag is wrong. */
+  readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined
+  /** Nonce, tag and ciphertext of a text, each in base64, concatenated: 16 and 24 characters, and the rest. */
+  readonly encryptText: (key: Uint8Array, nonce: Nonce, aad: Uint8Array, plain: string) => string
+  /** The text; undefined if the tag is wrong, or the base64 is not what `encryptText` writes. */
+  readonly decryptText: (key: Uint8Array, aad: Uint8Array, sealed: string) => string | undefined
+}
+
 /** The start of the tag in an encrypted text. */
 const tagFrom = 16
 const cipherFrom = tagFrom + 24
 
-/** Implemented with @noble/ciphers and @noble/hashes. */
-export const portable: Primitives = {
-  encrypt: (key, nonce, aad, plain) => gcm(key, nonce, aad).encrypt(plain),
+const ciphersOf = ({ seal, open, hmac, utf8, toBase64, fromBase64 }: Primitives): Ciphers => ({
+  encrypt: (key, nonce, aad, plain) => joined(seal(key, nonce, aad, plain)),
   decrypt: (key, nonce, aad, sealed) => {
+    if (sealed.length < tagBytes) return undefined
+    const end = sealed.length - tagBytes
+    return open(key, nonce, aad, { cipher: sealed.subarray(0, end), tag: sealed.subarray(end) })
+  },
+  encryptText: (key, nonce, aad, plain) => {
+    const { cipher, tag } = seal(key, nonce.bytes, aad, utf8(plain))
+    return nonce.text + toBase64(tag) + toBase64(cipher)
+  },
+  decryptText: (key, aad, sealed) => {
+    const nonce = fromBase64(sealed.slice(0, tagFrom))
+    const tag = fromBase64(sealed.slice(tagFrom, cipherFrom))
+    const cipher = fromBase64(sealed.slice(cipherFrom))
+    if (nonce?.length !== nonceBytes || tag?.length !== tagBytes || cipher === undefined) return undefined
+    const plain = open(key, nonce, aad, { cipher, tag })
+    return plain && textOfUtf8(plain)
+  },
+  hmac,
+  utf8,
+  toBase64,
+  fromBase64,
+})
+
+const joined = ({ cipher, tag }: Sealed): Uint8Array => {
+  const bytes = new Uint8Array(cipher.length + tagBytes)
+  bytes.set(cipher)
+  bytes.set(tag, cipher.length)
+  return bytes
+}
+
+/** Implemented with @noble/ciphers and @noble/hashes. */
+export const portable: Ciphers = ciphersOf({
+  seal: (key, nonce, aad, plain) => {
+    const sealed = gcm(key, nonce, aad).encrypt(plain)
+    return { cipher: sealed.subarray(0, plain.length), tag: sealed.subarray(plain.length) }
+  },
+  open: (key, nonce, aad, sealed) => {
     try {
-      return gcm(key, nonce, aad).decrypt(sealed)
+      return gcm(key, nonce, aad).decrypt(joined(sealed))
     } catch {
       return undefined
     }
-  },
-  encryptText: (key, nonce, aad, plain) => {
-    const sealed = portable.encrypt(key, nonce.bytes, aad, utf8Of(plain))
-    const end = sealed.length - tagBytes
-    return `${nonce.text}${base64Of(sealed.subarray(end))}${base64Of(sealed.subarray(0, end))}`
-  },
-  decryptText: (key, aad, sealed) => {
-    const [nonce, tag, cipher] = [
-      bytesOfBase64(sealed.slice(0, tagFrom)),
-      bytesOfBase64(sealed.slice(tagFrom, cipherFrom)),
-      bytesOfBase64(sealed.slice(cipherFrom)),
-    ]
-    if (nonce?.length !== nonceBytes || tag?.length !== tagBytes || cipher === undefined) return undefined
-    const all = new Uint8Array(cipher.length + tagBytes)
-    all.set(cipher)
-    all.set(tag, cipher.length)
-    const plain = portable.decrypt(key, nonce, aad, all)
-    return plain === undefined ? undefined : textOfUtf8(plain)
   },
   hmac: (key, message) => hmac(sha256, key, message),
   utf8: utf8Of,
   toBase64: base64Of,
   fromBase64: bytesOfBase64,
-}
+})
 
 interface Cipher {
   readonly setAAD: (aad: Uint8Array) => unknown
   readonly setAuthTag: (tag: Uint8Array) => unknown
-  readonly getAuthTag: () => Bytes
-  readonly update: ((bytes: Uint8Array) => Uint8Array) &
-    ((text: string, from: 'utf8') => Bytes) &
-    ((text: string, from: 'base64', to: 'utf8') => string)
-  readonly final: (() => Uint8Array) & ((to: 'utf8') => string)
+  readonly getAuthTag: () => Uint8Array
+  readonly update: (bytes: Uint8Array) => Uint8Array
+  readonly final: () => unknown
 }
 
 interface NodeCrypto {
@@ -115,85 +144,54 @@ const builtin = (name: string): unknown => {
 }
 
 /** Implemented with the platform's OpenSSL; undefined without it. */
-export const native: Primitives | undefined = ((): Primitives | undefined => {
+export const native: Ciphers | undefined = ((): Ciphers | undefined => {
   const crypto = builtin('node:crypto') as NodeCrypto | undefined
   const buffer = builtin('node:buffer') as NodeBuffer | undefined
   if (crypto === undefined || buffer === undefined) return undefined
   const { Buffer } = buffer
-  const base64 = ({ buffer: whole, byteOffset, length }: Uint8Array): string =>
-    Buffer.from(whole, byteOffset, length).toString('base64')
-  const fromBase64 = (text: string): Uint8Array | undefined => {
-    const bytes = Buffer.from(text, 'base64')
-    return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
-  }
-  /** Node's decoder ignores characters that are not base64. Only the last bytes can have two spellings. */
-  const isBase64 = (text: string): boolean =>
-    text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) && fromBase64(text.slice(-4)) !== undefined
-  return {
-    encrypt: (key, nonce, aad, plain) => {
+  return ciphersOf({
+    seal: (key, nonce, aad, plain) => {
       const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(aad)
-      const sealed = new Uint8Array(plain.length + tagBytes)
-      sealed.set(cipher.update(plain))
+      const sealed = cipher.update(plain)
       cipher.final()
-      sealed.set(cipher.getAuthTag(), plain.length)
-      return sealed
+      return { cipher: sealed, tag: cipher.getAuthTag() }
     },
-    decrypt: (key, nonce, aad, sealed) => {
-      if (sealed.length < tagBytes) return undefined
-      const end = sealed.length - tagBytes
+    open: (key, nonce, aad, sealed) => {
       try {
         const cipher = crypto.createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
         cipher.setAAD(aad)
-        cipher.setAuthTag(sealed.subarray(end))
-        const plain = cipher.update(sealed.subarray(0, end))
+        cipher.setAuthTag(sealed.tag)
+        const plain = cipher.update(sealed.cipher)
         cipher.final()
         return new Uint8Array(plain.buffer, plain.byteOffset, plain.length)
       } catch {
         return undefined
       }
     },
-    // Without intermediate buffers, which would cost more than the cipher. Base64 output by the
-    // cipher would need a decoder for each text.
-    encryptText: (key, nonce, aad, plain) => {
-      const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce.bytes)
-      cipher.setAAD(aad)
-      const sealed = cipher.update(plain, 'utf8')
-      cipher.final()
-      return nonce.text + cipher.getAuthTag().toString('base64') + sealed.toString('base64')
-    },
-    decryptText: (key, aad, sealed) => {
-      const text = sealed.slice(cipherFrom)
-      const [nonce, tag] = [fromBase64(sealed.slice(0, tagFrom)), fromBase64(sealed.slice(tagFrom, cipherFrom))]
-      if (nonce?.length !== nonceBytes || tag?.length !== tagBytes || !isBase64(text)) return undefined
-      try {
-        const cipher = crypto.createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
-        cipher.setAAD(aad)
-        cipher.setAuthTag(tag)
-        return cipher.update(text, 'base64', 'utf8') + cipher.final('utf8')
-      } catch {
-        return undefined
-      }
-    },
     hmac: (key, message) => crypto.createHmac('sha256', key).update(message).digest(),
     utf8: (text) => Buffer.from(text, 'utf8'),
-    toBase64: base64,
-    fromBase64,
-  }
+    toBase64: ({ buffer: whole, byteOffset, length }) => Buffer.from(whole, byteOffset, length).toString('base64'),
+    // Node's decoder ignores characters that are not base64.
+    fromBase64: (text) => {
+      const bytes = Buffer.from(text, 'base64')
+      return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
+    },
+  })
 })()
 
-const primitives: Primitives = native ?? portable
+const ciphers: Ciphers = native ?? portable
 
 /** AES-256-GCM: returns the ciphertext and the tag. */
-export const encrypt: Primitives['encrypt'] = primitives.encrypt
+export const encrypt: Ciphers['encrypt'] = ciphers.encrypt
 /** The plaintext; undefined if the tag is wrong. */
-export const decrypt: Primitives['decrypt'] = primitives.decrypt
-export const encryptText: Primitives['encryptText'] = primitives.encryptText
-export const decryptText: Primitives['decryptText'] = primitives.decryptText
-export const mac: Primitives['hmac'] = primitives.hmac
-export const utf8: Primitives['utf8'] = primitives.utf8
-export const toBase64: Primitives['toBase64'] = primitives.toBase64
-export const fromBase64: Primitives['fromBase64'] = primitives.fromBase64
+export const decrypt: Ciphers['decrypt'] = ciphers.decrypt
+export const encryptText: Ciphers['encryptText'] = ciphers.encryptText
+export const decryptText: Ciphers['decryptText'] = ciphers.decryptText
+export const mac: Ciphers['hmac'] = ciphers.hmac
+export const utf8: Ciphers['utf8'] = ciphers.utf8
+export const toBase64: Ciphers['toBase64'] = ciphers.toBase64
+export const fromBase64: Ciphers['fromBase64'] = ciphers.fromBase64
 
 /** Bytes as hexadecimal digits. */
 export const hex = (bytes: Uint8Array): string =>

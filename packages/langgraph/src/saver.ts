@@ -42,8 +42,8 @@ import {
   dumpedOf,
   itemsOf,
   namespace,
+  notedList,
   notedMap,
-  toNotedValue,
   noteOf,
   noteAgain,
   Thread,
@@ -242,14 +242,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
           messages.push(...placed.messages)
           first = placed.retractFrom
         }
-        const value = listOf(input, before, placed?.items ?? input.items.map((text) => ({ ref: text, text })), session)
-        noted[channel] =
-          before?.kind === 'list' &&
-          value.add.length === 0 &&
-          value.keep === itemsOf(before).length &&
-          value.isSnapshot === before.isSnapshot
-            ? { same: true }
-            : toNotedValue(value)
+        const items = placed?.items ?? input.items.map((text) => ({ ref: text, text }))
+        noted[channel] = notedList(items, before, input.isSnapshot, (a, b) => isSameItem(a, b, session))
       }
       return {
         messages,
@@ -744,20 +738,6 @@ const dumpedNote = (dumped: DumpedValue, before: Value | undefined): NotedValue 
 
 /** The length of a serialized map from which on its changes are stored. */
 const shortestMap = 200
-
-/** A list as additions to an earlier one. */
-const listOf = (
-  list: Extract<ValueToStore, { items: readonly string[] }>,
-  before: Value | undefined,
-  items: readonly Item[],
-  session: Session,
-): Parameters<typeof toNotedValue>[0] => {
-  const there = before?.kind === 'list' ? itemsOf(before) : []
-  let keep = 0
-  while (keep < there.length && keep < items.length && isSameItem(there[keep] as Item, items[keep] as Item, session))
-    keep += 1
-  return { keep, add: items.slice(keep), isSnapshot: list.isSnapshot }
-}
 
 const isSameItem = (a: Item, b: Item, session: Session): boolean => {
   if (typeof a.ref === 'object' && typeof b.ref === 'object') return a.ref.m === b.ref.m && a.ref.id === b.ref.id

@@ -392,23 +392,25 @@ export const noteAgain = (value: Value, base: Value | undefined): NotedValue => 
   if (value === base) return { same: true }
   if (value.kind === 'whole') return { whole: value.dumped }
   if (value.kind === 'map') return notedMap(mapOf(value), base)
-  const [items, before] = [itemsOf(value), base?.kind === 'list' ? itemsOf(base) : []]
-  let keep = 0
-  while (keep < items.length && keep < before.length && isSameRef(items[keep] as Item, before[keep] as Item)) keep += 1
-  return toNotedValue({ keep, add: items.slice(keep), isSnapshot: value.isSnapshot })
+  return notedList(itemsOf(value), base, value.isSnapshot, isSameRef)
 }
 
 const isSameRef = ({ ref: a }: Item, { ref: b }: Item): boolean =>
   typeof a === 'string' || typeof b === 'string' ? a === b : a.m === b.m && a.id === b.id
 
-export const toNotedValue = ({
-  keep,
-  add,
-  isSnapshot,
-}: Pick<Extract<Value, { kind: 'list' }>, 'keep' | 'add' | 'isSnapshot'>): NotedValue => ({
-  keep,
-  add: add.map(({ ref }) => ref),
-  ...(isSnapshot && { snapshot: true as const }),
-})
+/** A list as noted after the value that the channel has in its base: as additions to the beginning that both have. */
+export const notedList = (
+  items: readonly Item[],
+  base: Value | undefined,
+  isSnapshot: boolean,
+  isSame: (before: Item, item: Item) => boolean,
+): NotedValue => {
+  const list = base?.kind === 'list' ? base : undefined
+  const before = list === undefined ? [] : itemsOf(list)
+  let keep = 0
+  while (keep < before.length && keep < items.length && isSame(before[keep] as Item, items[keep] as Item)) keep += 1
+  if (list?.isSnapshot === isSnapshot && keep === before.length && keep === items.length) return { same: true }
+  return { keep, add: items.slice(keep).map(({ ref }) => ref), ...(isSnapshot && { snapshot: true as const }) }
+}
 
 export type { NotedValue }

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest'
 import type { Note } from 'indelible/internal/notes'
 import type { Session } from 'indelible'
-import { dumpedOf, itemsOf, noteOf, Thread, toNotedValue, type NotedValue, type Value } from '../src/thread.ts'
+import type { Item } from '../src/items.ts'
+import { dumpedOf, itemsOf, notedList, noteOf, Thread, type NotedValue, type Value } from '../src/thread.ts'
 
 const dumped = (text: string) => ['json', text] as const
 const session = (notes: readonly Note[]): Session =>
@@ -175,9 +176,22 @@ it.each<readonly [number, readonly string[], readonly string[]]>([
     })
     expect(read.at(-1)).toEqual(items)
   }
-  const item = { ref: 'a', text: 'a' }
-  expect(toNotedValue({ keep, add: [item], isSnapshot: false })).toEqual({ keep, add: ['a'] })
-  expect(toNotedValue({ keep, add: [item], isSnapshot: true })).toEqual({ keep, add: ['a'], snapshot: true })
+  const before = new Thread(session(notes())).update().checkpoint('', '2')?.values.get('l')
+  const list = items.map((text) => ({ ref: text, text }))
+  const noted = { keep: items.length - add.length, add }
+  const isSame = (a: Item, b: Item): boolean => a.ref === b.ref
+  expect(notedList(list, before, false, isSame)).toEqual(noted)
+  expect(notedList(list, before, true, isSame)).toEqual({ ...noted, snapshot: true })
+  expect(notedList(list, undefined, false, isSame)).toEqual({ keep: 0, add: items })
+})
+
+it('a list as it was before is noted as the same, unless it is a snapshot now', () => {
+  const thread = new Thread(session([checkpoint('1', { l: { keep: 0, add: ['1', '2'] } })])).update()
+  const before = thread.checkpoint('', '1')?.values.get('l') as Extract<Value, { kind: 'list' }>
+  const isSame = (a: Item, b: Item): boolean => a.ref === b.ref
+  expect(notedList(itemsOf(before), before, false, isSame)).toEqual({ same: true })
+  expect(notedList(itemsOf(before), before, true, isSame)).toEqual({ keep: 2, add: [], snapshot: true })
+  expect(notedList(itemsOf(before).slice(1), before, false, isSame)).toEqual({ keep: 0, add: ['2'] })
 })
 
 it('without a prune no note is dead: a checkpoint that was stored again is still the base of others', () => {

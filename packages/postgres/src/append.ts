@@ -123,36 +123,31 @@ export const appendStatement = (
     const inOrder = blocks.toSorted(([, { id: a }], [, { id: b }]) => (a < b ? -1 : a > b ? 1 : 0))
     for (const [log, { id, bytes }] of inOrder) lists.blocks.push([log, bytea(id), bytes])
   } // a block that no row references is not stored
-  const { operations, mentions, claims: claimed, indexed } = lists
-  const shape =
-    (operations.length > 0 ? 1 : 0) +
-    (mentions.length > 0 ? 2 : 0) +
-    (claimed.length > 0 ? 4 : 0) +
-    (indexed.length > 0 ? 8 : 0)
-  const names = namesByShape[shape] as readonly Table[]
+  const names = groups.filter((group) => group === always || group.some((table) => lists[table].length > 0)).flat()
   const isSingle = names.every((table) => lists[table].length === 1)
   const values: unknown[] = [scope]
   for (const table of names) {
     if (isSingle) for (const value of lists[table][0] as readonly unknown[]) values.push(value)
     else for (const column of Object.keys(tables[table]).keys()) values.push(lists[table].map((row) => row[column]))
   }
-  const known = texts.get(schema) ?? []
-  if (known.length === 0) texts.set(schema, known)
-  const text = (known[isSingle ? shape + 16 : shape] ??= writeText(schema, names, isSingle))
-  return { text, values, documents: indexed.length > 0 }
+  const shape = `${schema} ${isSingle} ${names.join()}`
+  const text = texts.get(shape) ?? writeText(schema, names, isSingle)
+  texts.set(shape, text)
+  return { text, values, documents: lists.indexed.length > 0 }
 }
 
-/** The tables of a statement, by what it has: operations 1, blocks 2, a claimed lease 4, documents 8. */
-const namesByShape = Array.from({ length: 16 }, (_, shape): readonly Table[] => [
-  ...(['planned', 'rows'] as const),
-  ...((shape & 1) > 0 ? (['operations'] as const) : []),
-  ...((shape & 2) > 0 ? (['blocks', 'mentions'] as const) : []),
-  ...((shape & 4) > 0 ? (['claims'] as const) : []),
-  ...((shape & 8) > 0 ? (['documents', 'indexed'] as const) : []),
-])
+/** The tables of a statement, in order: it has the first ones, and of the others those groups that have a value. */
+const always: readonly Table[] = ['planned', 'rows']
+const groups: readonly (readonly Table[])[] = [
+  always,
+  ['operations'],
+  ['blocks', 'mentions'],
+  ['claims'],
+  ['documents', 'indexed'],
+]
 
-/** The texts of the statements of a schema, by their shapes: of arrays, and from 16 on of single rows. */
-const texts = new RecentMap<string, string[]>(16)
+/** The texts of statements, by their schemas and shapes. */
+const texts = new RecentMap<string, string>(64)
 
 const writeText = (schema: string, names: readonly Table[], isSingle: boolean): string => {
   /** The values of a table, as one. */

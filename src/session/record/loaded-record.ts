@@ -292,10 +292,12 @@ export const takeRows = async (
   return right(leaves)
 }
 
-const bytesOf = (row: RowToRead, blocks: ReadonlyMap<BlockId, Uint8Array>): number =>
-  row.kind === 'note'
-    ? row.body.length
-    : row.entry.blocks.reduce((sum, { id }) => sum + (blocks.get(id)?.length ?? 0), row.entry.text.length)
+const bytesOf = (row: RowToRead, blocks: ReadonlyMap<BlockId, Uint8Array>): number => {
+  if (row.kind === 'note') return row.body.length
+  let bytes = row.entry.text.length
+  for (const { id } of row.entry.blocks) bytes += blocks.get(id)?.length ?? 0
+  return bytes
+}
 
 /** A row, decoded if it is a message. */
 type RowToRead =
