@@ -17,7 +17,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { isOfSubAgent } from '../src/sources/machine-sessions.ts'
-import { lossLines } from '../src/terminal/report.ts'
+import { writtenLines } from '../src/terminal/report.ts'
 import { shellWord } from '../src/terminal/screen.ts'
 import { faultMessage, user, type Message } from 'indelible'
 import { estimateTokens, modelSummarizer, prepareSummaries } from 'indelible/context'
@@ -115,7 +115,10 @@ const madeHome = () => {
 }
 
 it('a problem of a whole message has no empty name before it', () => {
-  const [, line] = lossLines([{ position: 0, path: [], reason: 'is a system message: left out' }], 100)
+  const [, line] = writtenLines(
+    { repairs: [], losses: [{ position: 0, path: [], reason: 'is a system message: left out' }] },
+    100,
+  )
   expect(line).toBe('       1 × is a system message: left out')
 })
 

@@ -136,11 +136,12 @@ describe('terminal output at every width', () => {
       for (const count of [0, 1, 2, 8, 9, 20, 21, 22]) {
         const some = damage.slice(0, count) as never
         seen.add([...report.damageLines(some, columns)], ...report.leftOutLines('it', some))
-        seen.add([...report.readLossLines(read.slice(0, count) as never, columns)])
+        seen.add(report.readLossLines(read.slice(0, count) as never, columns))
         const alike = read.slice(0, count).map(({ line, reason }) => ({ line, reason, path: ['a', line % 2] }))
-        seen.add([...report.readLossLines(alike as never, columns)])
-        seen.add([...report.repairLines(repairs.slice(0, count), columns)])
-        if (losses._tag === 'Right') seen.add([...report.lossLines(losses.right.losses.slice(0, count), columns)])
+        seen.add(report.readLossLines(alike as never, columns))
+        seen.add(report.writtenLines({ repairs: repairs.slice(0, count), losses: [] }, columns))
+        if (losses._tag === 'Right')
+          seen.add(report.writtenLines({ repairs: [], losses: losses.right.losses.slice(0, count) }, columns))
         const output: string[] = []
         report.tellReadLosses(
           's',

@@ -26,7 +26,7 @@ import { findSource, isOfSubAgent, projectFolderOf } from '../sources/machine-se
 import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
 import { runProgram } from '../terminal/program.ts'
-import { leftOutLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
+import { leftOutLines, readLossLines, writtenLines } from '../terminal/report.ts'
 import { countText, groupedNumber, oneLine, printable, shellWord } from '../terminal/screen.ts'
 
 const names = nativePrograms.join(', ')
@@ -91,7 +91,7 @@ opencode must be, because it imports the session itself.`,
     })
     if (native.turns === 0) throw new Unreadable(`${name}: has no message to continue from; nothing was written`)
     const { columns } = terminal
-    terminal.tell([...repairLines(native.repairs, columns), ...lossLines(native.losses, columns)])
+    terminal.tell(writtenLines(native, columns))
     const path = await putNative(native, cwd, terminal)
     const { command, resume } = resumeCommands[program]
     const args = [...resume(native.id), ...more]

@@ -3,7 +3,7 @@ import { exportLines, exportOf, type Transcript } from '@indelible/transcripts'
 import type { Call } from '../terminal/command.ts'
 import { conversationIn, nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { writeOut } from '../sources/write-out.ts'
-import { damageLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
+import { damageLines, readLossLines, writtenLines } from '../terminal/report.ts'
 import { countText } from '../terminal/screen.ts'
 import { writeMessages, withoutFeeds, type WrittenLines } from './written-formats.ts'
 
@@ -38,8 +38,7 @@ export const exportFile = async (path: string, to: string, { values, terminal }:
     terminal.tell([
       ...damageLines(damage, terminal.columns),
       ...readLossLines(transcript.losses, terminal.columns),
-      ...repairLines(repairs, terminal.columns),
-      ...lossLines(losses, terminal.columns),
+      ...writtenLines({ repairs, losses }, terminal.columns),
       `${nameOf(path)}: ${countText(transcript.messages.length, 'message')} of ${format}, ${countText(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${countText(damage.length, 'damaged line')}, ${countText(repairs.length, 'repair')}, ${countText(losses.length, 'loss', 'losses')}`,
     ])
   return damage.length > 0 || terminal.hasDamage() ? 1 : 0

@@ -15,7 +15,7 @@ import { formats, withoutFeeds, writeMessages, type WrittenLines } from './writt
 import { writeOut } from '../sources/write-out.ts'
 import { valueOrUnreadable, faultText, storeOption } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
-import { lossLines, repairLines } from '../terminal/report.ts'
+import { writtenLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { version } from '../terminal/version.ts'
@@ -105,7 +105,7 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
       else if (to === 'markdown') await terminal.printWhole(lines)
       else await terminal.printJsonLines(lines)
-      terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
+      terminal.tell(writtenLines({ repairs, losses }, terminal.columns))
       if (typeof out === 'string')
         terminal.tell([
           `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${countText(losses.length, 'loss', 'losses')}`}`,

@@ -29,16 +29,12 @@ export const leftOutLines = (name: string, damage: readonly Damage[]): readonly 
   ]
 }
 
-export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
-  if (losses.length === 0) return
-  yield `changed while reading: ${countText(losses.length, 'value')}`
-  yield* groupEqual(
-    losses,
-    ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`,
-    ({ line }) => `line ${line}`,
+export const readLossLines = (losses: readonly TranscriptLoss[], columns: number): readonly string[] =>
+  groupEqual(
+    `changed while reading: ${countText(losses.length, 'value')}`,
+    losses.map(({ path, reason, line }) => [`${formatPath(path.slice(-1))} ${reason}`, `line ${line}`]),
     columns,
   )
-}
 
 /** The losses of reading, on standard error, for commands that store their input. */
 export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { tell, columns }: Terminal): void => {
@@ -46,30 +42,25 @@ export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { 
   if (first !== undefined) tell([`${id}: ${first}`, ...others])
 }
 
-export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {
-  if (losses.length === 0) return
-  yield `losses: ${countText(losses.length, 'value')} that the format can't hold`
-  yield* groupEqual(
-    losses,
-    ({ path, reason }) => {
+/** What a format can't hold, and what had to be changed for it. */
+export const writtenLines = (
+  { repairs, losses }: { readonly repairs: readonly Repair[]; readonly losses: readonly Loss[] },
+  columns: number,
+): readonly string[] => [
+  ...groupEqual(
+    `repairs: ${countText(repairs.length, 'problem')} that a provider would refuse`,
+    repairs.map(({ problem, done }) => [`${repairTexts[problem._tag]}: ${done}`, String(problem.position)]),
+    columns,
+  ),
+  ...groupEqual(
+    `losses: ${countText(losses.length, 'value')} that the format can't hold`,
+    losses.map(({ path, reason, position }) => {
       const field = formatPath(path.filter((step) => typeof step === 'string'))
-      return field === '' ? reason : `${field}: ${reason}`
-    },
-    ({ position }) => String(position),
+      return [field === '' ? reason : `${field}: ${reason}`, String(position)]
+    }),
     columns,
-  )
-}
-
-export function* repairLines(repairs: readonly Repair[], columns: number): Generator<string> {
-  if (repairs.length === 0) return
-  yield `repairs: ${countText(repairs.length, 'problem')} that a provider would refuse`
-  yield* groupEqual(
-    repairs,
-    ({ problem, done }) => `${repairTexts[problem._tag]}: ${done}`,
-    ({ problem }) => String(problem.position),
-    columns,
-  )
-}
+  ),
+]
 
 const repairTexts = {
   UnansweredCall: 'a call without a result',
@@ -80,28 +71,23 @@ const repairTexts = {
   ResultNotAdjacent: 'a result that does not follow its call',
 } as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
 
-/** Groups equal problems: the number, the problem, and the first few places. */
-export function* groupEqual<T>(
-  all: readonly T[],
-  kindOf: (each: T) => string,
-  placeOf: (each: T) => string,
+/** Groups equal problems under a heading: the number, the problem, and the first few places. Nothing without problems. */
+const groupEqual = (
+  heading: string,
+  problems: readonly (readonly [kind: string, place: string])[],
   columns: number,
-): Generator<string> {
-  const places = new Map<string, Set<string>>()
-  const times = new Map<string, number>()
-  for (const each of all) {
-    const kind = oneLine(kindOf(each))
-    times.set(kind, (times.get(kind) ?? 0) + 1)
-    const known = places.get(kind)
-    if (known === undefined) places.set(kind, new Set([placeOf(each)]))
-    else if (known.size <= mostPlaces) known.add(placeOf(each))
-  }
-  for (const [kind, found] of [...places].slice(0, mostShown)) {
-    const first = [...found].slice(0, mostPlaces)
-    yield fitColumns(`  ${padStart(groupedNumber(times.get(kind) ?? 0), 6)} × ${kind}`, columns)
-    yield fitColumns(`           at ${first.join(', ')}${found.size > mostPlaces ? ', …' : ''}`, columns)
-  }
-  if (places.size > mostShown) yield `  … and ${places.size - mostShown} more`
+): readonly string[] => {
+  const kinds = Map.groupBy(problems, ([kind]) => oneLine(kind))
+  if (kinds.size === 0) return []
+  const lines = [...kinds].slice(0, mostShown).flatMap(([kind, found]) => {
+    const places = [...new Set(found.map(([, place]) => place))]
+    return [
+      `  ${padStart(groupedNumber(found.length), 6)} × ${kind}`,
+      `           at ${places.slice(0, mostPlaces).join(', ')}${places.length > mostPlaces ? ', …' : ''}`,
+    ]
+  })
+  const more = kinds.size > mostShown ? [`  … and ${kinds.size - mostShown} more`] : []
+  return [heading, ...lines.map((line) => fitColumns(line, columns)), ...more]
 }
 
 const mostShown = 20
