@@ -2,6 +2,7 @@
 import { createParser } from 'eventsource-parser'
 import { admit, isLeft, isObject, parseJson, scanJson, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
+import type { UsageCounts } from 'indelible/internal/codecs'
 import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
@@ -167,7 +168,7 @@ export class AnswerReader {
       messages: done ? messages : interrupted(messages),
       whole: done,
       choices: choices !== undefined && choices > 1 ? choices : undefined,
-      usage: wire && this.#api.usage(wire),
+      usage: wire && wholeUsage(this.#api.usage(wire)),
       tier: wire && tierOf(this.#api.tier?.(wire)),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),
@@ -232,6 +233,10 @@ const unreadMessages = (api: string, content: unknown): readonly Message[] => {
   if (isLeft(admitted) || admitted.right.value === null) return []
   return [{ role: 'assistant', content: [{ type: 'provider', provider: `unread ${api}`, raw: admitted.right.value }] }]
 }
+
+/** Half of the counts would pass for all of them. */
+const wholeUsage = ({ input, output, ...others }: UsageCounts): Usage | undefined =>
+  input === undefined || output === undefined ? undefined : { input, output, ...others }
 
 const tierOf = (tier: string | undefined): string | undefined =>
   tier === undefined || ['standard', 'default', 'auto', ''].includes(tier) || !/^\w{1,20}$/.test(tier)
