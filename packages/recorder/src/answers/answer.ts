@@ -1,6 +1,6 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { admit, isLeft, isObject, parseJson, scanJson, type Json } from 'indelible/internal/json'
+import { admit, isLeft, isObject, ownFields, parseJson, scanJson, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { UsageCounts } from 'indelible/internal/codecs'
 import type { Usage } from 'indelible/internal/notes'
@@ -235,8 +235,10 @@ const unreadMessages = (api: string, content: unknown): readonly Message[] => {
 }
 
 /** Half of the counts would pass for all of them. */
-const wholeUsage = ({ input, output, ...others }: UsageCounts): Usage | undefined =>
-  input === undefined || output === undefined ? undefined : { input, output, ...others }
+const wholeUsage = (counts: UsageCounts): Usage | undefined => {
+  const { input, output, ...others } = ownFields(counts)
+  return input === undefined || output === undefined ? undefined : { input, output, ...others }
+}
 
 const tierOf = (tier: string | undefined): string | undefined =>
   tier === undefined || ['standard', 'default', 'auto', ''].includes(tier) || !/^\w{1,20}$/.test(tier)

@@ -101,7 +101,7 @@ const originOf = (body: JsonObject): OriginDraft => {
   const origin = new OriginDraft()
   origin.id = textIn(answer, 'id') ?? textIn(answer, 'responseId')
   origin.model(answer['model'] ?? answer['modelVersion'])
-  const { input = 0, output, cacheRead, cacheWrite, cacheWriteHour } = usageReaderOf(answer)(answer)
+  const { input = 0, output, cacheRead, cacheWrite, cacheWriteHour } = ownFields(usageReaderOf(answer)(answer))
   if (input > 0) origin.usage({ input, output, cacheRead, cacheWrite, cacheWriteHour })
   return origin
 }
