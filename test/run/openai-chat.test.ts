@@ -168,6 +168,20 @@ describe('the OpenAI Chat model', () => {
     expect(ended.right.usage).toEqual({ input: 9, output: 4, cacheRead: 8 })
   })
 
+  it('counts the tokens that a compatible server wrote to its cache, and input without output', async () => {
+    const counted = (counts: object): string => usage.replace(/"usage":.*/, `"usage":${JSON.stringify(counts)}}`)
+    const written = { prompt_tokens: 9, completion_tokens: 4, prompt_tokens_details: { cache_write_tokens: 6 } }
+    for (const [counts, expected] of [
+      [written, { input: 9, output: 4, cacheWrite: 6 }],
+      [{ prompt_tokens: 9 }, { input: 9, output: 0 }],
+    ] as const) {
+      const chat = await model(() => ({ events: [...saying.slice(0, -1), counted(counts)] }))
+      const ended = await run({ model: chat, view: view([user('u')]) }).result()()
+      if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+      expect(ended.right.usage).toEqual(expected)
+    }
+  })
+
   const bare = (choices: readonly object[], others: object = {}): string =>
     JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, choices, ...others })
   it.each<readonly [string, readonly string[], string, object]>([

@@ -7,9 +7,8 @@ import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
 import { isObject, jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
-import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/internal.ts'
+import { anthropicUsage, blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/internal.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
-import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
   messagesOf,
@@ -99,13 +98,14 @@ class AnthropicAnswer {
   }
 
   *#finish(): Generator<ModelEvent> {
-    const { stop_reason: reason, usage, model } = this.#joined.body ?? {}
+    const { body = {} } = this.#joined
+    const { stop_reason: reason, model } = body
     if (typeof reason !== 'string') return
     yield {
       type: 'finish',
       message: messageOf(this.#joined.blocks),
       reason: reasons[reason] ?? 'other',
-      usage: usageOf(isObject(usage) ? usage : {}),
+      usage: { input: 0, output: 0, ...anthropicUsage(body) },
       ...(typeof model === 'string' && { model }),
     }
   }
@@ -149,24 +149,6 @@ const typeOf = ({ type }: Fresh): BlockType => {
   if (type === 'text') return 'text'
   if (type === 'thinking' || type === 'redacted_thinking') return 'reasoning'
   return type === 'tool_use' ? 'tool_call' : 'provider'
-}
-
-/** Anthropic reports cache reads and writes separately from the input; here they are part of it. */
-const usageOf = (usage: Fresh): Usage => {
-  const count = (field: string): number => (typeof usage[field] === 'number' ? usage[field] : 0)
-  const [cacheRead, cacheWrite] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]
-  return {
-    input: count('input_tokens') + cacheRead + cacheWrite,
-    output: count('output_tokens'),
-    cacheRead,
-    cacheWrite,
-    ...hourOf(usage['cache_creation']),
-  }
-}
-
-const hourOf = (written: unknown): Pick<Usage, 'cacheWriteHour'> => {
-  const hour = isObject(written) ? written['ephemeral_1h_input_tokens'] : undefined
-  return typeof hour === 'number' && hour > 0 ? { cacheWriteHour: hour } : {}
 }
 
 const reasons: { readonly [reason: string]: FinishReason } = {

@@ -5,10 +5,9 @@
  */
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
 import { decodeResponse, gemini } from '../../codecs/gemini/index.ts'
-import { JoinedResponse } from '../../codecs/internal.ts'
+import { geminiUsage, JoinedResponse } from '../../codecs/internal.ts'
 import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
-import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
   messagesOf,
@@ -123,7 +122,7 @@ class GeminiAnswer {
           ? { role: 'assistant', content: [{ type: 'refusal', text: `The prompt was blocked: ${blocked}` }] }
           : message,
       reason: reasonOf(finished, message),
-      usage: usageOf(response?.['usageMetadata']),
+      usage: { input: 0, output: 0, cacheRead: 0, ...geminiUsage(response ?? {}) },
       ...(typeof model === 'string' && { model }),
     }
   }
@@ -184,19 +183,6 @@ const typeOf = ({ text, thought, functionCall }: Fresh): BlockType =>
     : isObject(functionCall)
       ? 'tool_call'
       : 'provider'
-
-/** Gemini counts reasoning, and input from its own tools, separately. */
-const usageOf = (usage: unknown): Usage => {
-  const count = (field: string): number => {
-    const found = isObject(usage) ? usage[field] : undefined
-    return typeof found === 'number' ? found : 0
-  }
-  return {
-    input: count('promptTokenCount') + count('toolUsePromptTokenCount'),
-    output: count('candidatesTokenCount') + count('thoughtsTokenCount'),
-    cacheRead: count('cachedContentTokenCount'),
-  }
-}
 
 const reasonOf = (finished: unknown, { content }: Message): FinishReason => {
   if (finished === 'STOP') return content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'end_turn'

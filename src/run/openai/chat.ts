@@ -7,7 +7,7 @@
 import { isObject, present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
-import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
+import { JoinedCompletion, openaiChatUsage, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../model/adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model/model.ts'
@@ -76,15 +76,14 @@ class ChatAnswer {
     // Without a finish reason the answer is incomplete, so there is no `finish` event.
     if (reason === undefined || body === undefined) return
     yield* this.#close()
-    const { choices, usage, model } = body as unknown as ChatBody
+    const { choices, model } = body as unknown as ChatBody
     const [message] = messagesOf(openaiChat.decode([choices[0].message]))
     if (message === undefined) return
-    const { prompt_tokens: input = 0, completion_tokens: output = 0, prompt_tokens_details: details } = usage ?? {}
     yield {
       type: 'finish',
       message,
       reason: reasons[reason] ?? 'other',
-      usage: { input, output, ...(typeof details?.cached_tokens === 'number' && { cacheRead: details.cached_tokens }) },
+      usage: { input: 0, output: 0, ...openaiChatUsage(body) },
       ...(model !== undefined && { model }),
     }
   }
@@ -99,7 +98,6 @@ class ChatAnswer {
 
 interface ChatBody {
   readonly choices: readonly [{ readonly message: unknown }]
-  readonly usage?: ChatCompletionChunk['usage']
   readonly model?: string
 }
 

@@ -8,7 +8,7 @@ import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { isToolCall, text } from '../../message/index.ts'
-import { JoinedEvents } from '../../codecs/internal.ts'
+import { JoinedEvents, openaiResponsesUsage } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
   joinMessages,
@@ -111,16 +111,11 @@ class ResponsesAnswer {
   *#finish(response: Response): Generator<ModelEvent> {
     // Some servers leave the final list empty, so use the items that came one by one.
     const message = joinMessages(messagesOf(openaiResponses.decode(this.#joined.body?.['output'])))
-    const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
     yield {
       type: 'finish',
       message,
       reason: reasonOf(response, message.content.some(isToolCall)),
-      usage: {
-        input,
-        output: used,
-        ...(typeof details?.cached_tokens === 'number' && { cacheRead: details.cached_tokens }),
-      },
+      usage: { input: 0, output: 0, ...openaiResponsesUsage({ ...response }) },
       model: response.model,
     }
   }

@@ -1,7 +1,8 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { admit, isLeft, isObject, parseJson, scanJson, type Json } from 'indelible/internal/json'
+import { admit, isLeft, isObject, ownFields, parseJson, scanJson, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
+import type { UsageCounts } from 'indelible/internal/codecs'
 import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
@@ -167,7 +168,7 @@ export class AnswerReader {
       messages: done ? messages : interrupted(messages),
       whole: done,
       choices: choices !== undefined && choices > 1 ? choices : undefined,
-      usage: wire && this.#api.usage(wire),
+      usage: wire && wholeUsage(this.#api.usage(wire)),
       tier: wire && tierOf(this.#api.tier?.(wire)),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),
@@ -231,6 +232,12 @@ const unreadMessages = (api: string, content: unknown): readonly Message[] => {
   const admitted = admit(content ?? null)
   if (isLeft(admitted) || admitted.right.value === null) return []
   return [{ role: 'assistant', content: [{ type: 'provider', provider: `unread ${api}`, raw: admitted.right.value }] }]
+}
+
+/** Half of the counts would pass for all of them. */
+const wholeUsage = (counts: UsageCounts): Usage | undefined => {
+  const { input, output, ...others } = ownFields(counts)
+  return input === undefined || output === undefined ? undefined : { input, output, ...others }
 }
 
 const tierOf = (tier: string | undefined): string | undefined =>

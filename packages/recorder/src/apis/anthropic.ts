@@ -3,9 +3,9 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
-import { anthropicReading, JoinedMessage } from 'indelible/internal/codecs'
+import { anthropicReading, anthropicUsage, JoinedMessage } from 'indelible/internal/codecs'
 import { isObject, jsonIn } from 'indelible/internal/json'
-import { errorIn, modelIn, numberIn, textIn, type Api, type Wire } from './api.ts'
+import { errorIn, modelIn, textIn, type Api, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const anthropicApi: Api = {
@@ -25,16 +25,7 @@ export const anthropicApi: Api = {
   join: () => new JoinedMessage(),
   errorOf: (event) => (event['type'] === 'error' ? errorIn(event) : undefined),
   messages: (answer) => pipe(decodeResponse(answer), E.map(withRawArguments)),
-  usage: (answer) => {
-    const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
-    if (input === undefined || output === undefined) return undefined
-    // `input_tokens` does not include the tokens that the cache read and wrote.
-    const read = numberIn(answer, 'usage', 'cache_read_input_tokens') ?? 0
-    const write = numberIn(answer, 'usage', 'cache_creation_input_tokens') ?? 0
-    const hour = numberIn(answer, 'usage', 'cache_creation', 'ephemeral_1h_input_tokens') ?? 0
-    const written = { cacheWrite: write, ...(hour > 0 && { cacheWriteHour: hour }) }
-    return { input: input + read + write, output, cacheRead: read, ...written }
-  },
+  usage: anthropicUsage,
   content: (answer) => answer['content'],
   tier: ({ usage }) =>
     isObject(usage) ? (usage['speed'] === 'fast' ? 'fast' : textIn(usage as Wire, 'service_tier')) : undefined,

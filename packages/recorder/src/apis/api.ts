@@ -3,8 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
 import { ownField, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { ListReading } from 'indelible/internal/codecs'
-import type { Usage } from 'indelible/internal/notes'
+import type { ListReading, UsageCounts } from 'indelible/internal/codecs'
 
 /** The APIs whose calls are recorded. */
 export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
@@ -53,7 +52,7 @@ export interface Api {
   /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
   readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
-  readonly usage: (answer: Wire) => Usage | undefined
+  readonly usage: (answer: Wire) => UsageCounts
   /** How the provider served the call, where that changes its price: `fast`, `batch`, `flex`, `priority`. */
   readonly tier?: (answer: Wire) => string | undefined
   readonly stop: (answer: Wire) => string | undefined
@@ -84,11 +83,6 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
   if (error === undefined || error === null) return undefined
   const message = isObject(error) ? ownField(error, 'message') : error
   return typeof message === 'string' ? message : 'the provider gave an error without a message'
-}
-
-export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
-  const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
-  return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
 }
 
 /** The model named in a path before its method: `…/models/MODEL:method`. */

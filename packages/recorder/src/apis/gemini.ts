@@ -1,8 +1,8 @@
 /** Gemini's `generateContent` and `streamGenerateContent` in the Gemini API, Vertex AI and Code Assist. */
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
-import { geminiReading, JoinedResponse } from 'indelible/internal/codecs'
+import { geminiReading, geminiUsage, JoinedResponse } from 'indelible/internal/codecs'
 import { isObject } from 'indelible/internal/json'
-import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type Wire } from './api.ts'
+import { errorIn, modelIn, objectsIn, textIn, type Api, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const geminiApi: Api = {
@@ -37,17 +37,7 @@ export const geminiApi: Api = {
   errorOf: errorIn,
   chunks: true,
   messages: (answer, after) => decodeResponse(answer, { after }),
-  usage: (answer) => {
-    const input = numberIn(answer, 'usageMetadata', 'promptTokenCount')
-    if (input === undefined) return undefined
-    const count = (name: string): number => numberIn(answer, 'usageMetadata', name) ?? 0
-    const cached = numberIn(answer, 'usageMetadata', 'cachedContentTokenCount')
-    return {
-      input: input + count('toolUsePromptTokenCount'),
-      output: count('candidatesTokenCount') + count('thoughtsTokenCount'),
-      ...(cached !== undefined && { cacheRead: cached }),
-    }
-  },
+  usage: geminiUsage,
   content: (answer) => answer['candidates'],
   choices: () => 1,
   stop: (answer) => textIn(objectsIn(answer['candidates'])[0], 'finishReason') ?? blockedIn(answer),

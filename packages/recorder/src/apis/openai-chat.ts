@@ -1,10 +1,9 @@
 /** OpenAI Chat Completions. */
-import { JoinedCompletion, madeId, nextMadeId, openaiChatReading } from 'indelible/internal/codecs'
+import { JoinedCompletion, madeId, nextMadeId, openaiChatReading, openaiChatUsage } from 'indelible/internal/codecs'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { errorIn, objectsIn, textIn, type Api } from './api.ts'
-import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const openaiChatApi: Api = {
@@ -28,13 +27,7 @@ export const openaiChatApi: Api = {
     return openaiChat.decode(choice === undefined ? [] : [withCallIds(choice['message'], after)])
   },
   // Moonshot counts inside of a choice.
-  usage: (answer) =>
-    openaiUsage(
-      { usage: answer['usage'] ?? objectsIn(answer['choices'])[0]?.['usage'] },
-      'prompt_tokens',
-      'completion_tokens',
-      'prompt_tokens_details',
-    ),
+  usage: openaiChatUsage,
   content: (answer) => objectsIn(answer['choices'])[0]?.['message'],
   tier: (answer) => textIn(answer, 'service_tier'),
   choices: (answer) => objectsIn(answer['choices']).length,

@@ -1,9 +1,8 @@
 /** OpenAI Responses. */
-import { JoinedEvents, openaiResponsesReading } from 'indelible/internal/codecs'
+import { JoinedEvents, openaiResponsesReading, openaiResponsesUsage } from 'indelible/internal/codecs'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { ownField, ownFields, isObject } from 'indelible/internal/json'
 import { errorIn, textIn, type Api, type Wire } from './api.ts'
-import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
 export const openaiResponsesApi: Api = {
@@ -32,7 +31,7 @@ export const openaiResponsesApi: Api = {
         ? (errorIn(event['response'] as Wire) ?? 'the response failed')
         : undefined,
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
-  usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
+  usage: openaiResponsesUsage,
   content: (answer) => answer['output'],
   tier: (answer) => textIn(answer, 'service_tier'),
   choices: () => 1,

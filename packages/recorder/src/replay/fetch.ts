@@ -1,6 +1,5 @@
 /** A `fetch` and a model that answer from a record, for tests. */
-import { setTimeout as wait } from 'node:timers/promises'
-import { isLeft, optionsOf, present, right, utf8Of, type OptionNames } from 'indelible/internal/json'
+import { isLeft, optionsOf, right, utf8Of, type OptionNames } from 'indelible/internal/json'
 import { checkStore } from 'indelible/internal/session'
 import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
@@ -263,7 +262,17 @@ const streamOf = (
 
 /** Wait, or throw when the signal is aborted. */
 const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  wait(milliseconds, undefined, present({ signal })).catch(() => signal?.throwIfAborted())
+  new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, milliseconds)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
 
 /** The sentence of a fault of a replay. */
 export const replayFaultText = (fault: ReplayFault): string => {

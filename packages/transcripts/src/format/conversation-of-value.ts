@@ -14,11 +14,12 @@ import {
   type Path,
 } from 'indelible/internal/json'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
+import { anthropicUsage, geminiUsage, openaiChatUsage, openaiResponsesUsage } from 'indelible/internal/codecs'
 import type { Message } from 'indelible/message'
 import { countAnswer } from './call-counts.ts'
 import { timeOf } from './format-facts.ts'
 import type { Conversation, Misread, ValueFormat } from './found-conversation.ts'
-import { count, isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
+import { isoOf, objectIn, OriginDraft, textIn } from './origin.ts'
 
 /**
  * A conversation of a list of items, which are read when it is chosen. An item that can't be read is a message with the item as it
@@ -98,22 +99,18 @@ export const metadataOf = (
 const originOf = (body: JsonObject): OriginDraft => {
   const answer = ownFields(body)
   const origin = new OriginDraft()
-  origin.id = textIn(answer, 'id')
-  origin.model(answer['model'])
-  const used = ownFields(objectIn(answer, 'usage'))
-  const cached =
-    count(objectIn(used, 'prompt_tokens_details')['cached_tokens']) ||
-    count(objectIn(used, 'input_tokens_details')['cached_tokens'])
-  const [cacheRead, cacheWrite] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
-  const input = count(used['prompt_tokens']) || count(used['input_tokens']) + cacheRead + cacheWrite
-  if (input > 0)
-    origin.usage({
-      input,
-      output: count(used['completion_tokens']) || count(used['output_tokens']),
-      cacheRead: cached || cacheRead,
-      cacheWrite,
-    })
+  origin.id = textIn(answer, 'id') ?? textIn(answer, 'responseId')
+  origin.model(answer['model'] ?? answer['modelVersion'])
+  const { input = 0, output, cacheRead, cacheWrite, cacheWriteHour } = ownFields(usageReaderOf(answer)(answer))
+  if (input > 0) origin.usage({ input, output, cacheRead, cacheWrite, cacheWriteHour })
   return origin
+}
+
+const usageReaderOf = (answer: JsonObject): typeof anthropicUsage => {
+  if (Object.hasOwn(answer, 'usageMetadata')) return geminiUsage
+  const used = objectIn(answer, 'usage')
+  if (Object.hasOwn(used, 'prompt_tokens')) return openaiChatUsage
+  return Object.hasOwn(used, 'input_tokens_details') ? openaiResponsesUsage : anthropicUsage
 }
 
 /** Replaces the first `own` fields of a fault's path by the path from the top of the file. */

@@ -7,7 +7,6 @@ import {
   type Json,
   type JsonObject,
   type Path,
-  present,
 } from 'indelible/internal/json'
 import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { isAgentsItem } from 'indelible/internal/codecs'
@@ -15,7 +14,6 @@ import { allCodecs, type AllCodecs } from '@indelible/codecs'
 import { isRole } from 'indelible/internal/message'
 import { atPath, metadataOf } from '../format/conversation-of-value.ts'
 import { nearestText } from './nearest.ts'
-import { count, objectIn } from '../format/origin.ts'
 import type { Conversation, Misread } from '../format/found-conversation.ts'
 import { valueFormats } from '../programs/formats.ts'
 
@@ -110,7 +108,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     return {
       format: 'gemini',
       decode: () => codecs.gemini.decode(body),
-      ...metadataOf(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
+      ...metadataOf(fieldsBeside(body, ['candidates', 'responseId']), body),
     }
   // An Anthropic response is itself a message.
   if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content']))
@@ -133,19 +131,6 @@ const isGeminiAnswer = ({ candidates }: JsonObject): boolean =>
   Array.isArray(candidates) &&
   candidates.length > 0 &&
   candidates.every((candidate) => isObject(candidate) && isObject(candidate['content']))
-
-/** The fields of a Gemini response under the names that the other formats use. */
-const geminiAnswer = (body: JsonObject): JsonObject => {
-  const used = objectIn(body, 'usageMetadata')
-  return {
-    ...present({ id: body['responseId'], model: body['modelVersion'] }),
-    usage: {
-      prompt_tokens: count(used['promptTokenCount']),
-      completion_tokens: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),
-      prompt_tokens_details: { cached_tokens: count(used['cachedContentTokenCount']) },
-    },
-  }
-}
 
 const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {
   const name = formatOf(list, body)
