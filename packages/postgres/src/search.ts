@@ -152,26 +152,16 @@ export class Search implements IndexDriver {
       (terms) => `(${terms.map(termText).join(' | ')}) & ${quoteTerm(scopeTerm(scope))} ${filters}`,
     )
     const values: unknown[] = [scope, queries, Number.isFinite(most) ? most : Number.MAX_SAFE_INTEGER]
-    const value = (item: unknown): string => `$${values.push(item)}`
-    const isTimed = since !== undefined || until !== undefined
-    const conditions = [
-      ...(segments === undefined ? [] : [`and d.segment = any(${value(segments)}::bigint[])`]),
-      ...(since === undefined ? [] : [`and r.at >= ${value(since)}::bigint`]),
-      ...(until === undefined ? [] : [`and r.at < ${value(until)}::bigint`]),
-    ]
-    const row = isTimed
-      ? `join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position`
-      : ''
-    const range =
-      ranges === undefined
-        ? ''
-        : `join unnest(${value(ranges.map(({ segment }) => segment))}::bigint[], ${value(ranges.map(({ from }) => from))}::bigint[], ${value(ranges.map(({ to }) => to))}::bigint[]) as p (segment, first, beyond)
-           on d.segment = p.segment and d.position >= p.first and d.position < p.beyond`
+    const times = timesOf(values, since, until)
+    const row =
+      times === '' ? '' : `join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position`
+    const range = ranges === undefined ? '' : `join ${tableOf(values, ranges)} on ${isInRange}`
+    const ofSegments = segments === undefined ? '' : `and d.segment = any($${values.push(segments)}::bigint[])`
     const found = await this.#db.readFresh(
       `select w.number, f.places from unnest($2::text[]) with ordinality as w (query, number) cross join lateral (
          with m as materialized (
            select d.segment, d.position from ${s}.search d ${row} ${range}
-           where d.scope = $1::text and d.terms @@ w.query::tsquery ${conditions.join(' ')}
+           where d.scope = $1::text and d.terms @@ w.query::tsquery ${ofSegments} ${times}
          )
          select string_agg(n.segment || ' ' || n.position, ' ' order by n.segment desc, n.position desc) as places
          from (select distinct segment, position from m order by segment desc, position desc limit $3::bigint) n
@@ -357,20 +347,9 @@ export class Search implements IndexDriver {
       .map((term) => ` & !${term}`)
       .join('')}`
     const inParts = `'${partTerm}' & (${[...new Set(all.map(termText))].slice(0, mostTerms).join(' | ')})`
-    const values: unknown[] = [
-      scope,
-      together,
-      inParts,
-      before?.segment ?? Number.MAX_SAFE_INTEGER,
-      before?.position ?? 0,
-      limit + 1,
-      since ?? null,
-      until ?? null,
-    ]
-    const isTimed = since !== undefined || until !== undefined
-    const times = isTimed
-      ? 'and r.at >= coalesce($7::bigint, r.at) and r.at < coalesce($8::bigint, r.at + 1)'
-      : 'and $7::bigint is null and $8::bigint is null'
+    const { segment, position } = before ?? { segment: Number.MAX_SAFE_INTEGER, position: 0 }
+    const values: unknown[] = [scope, together, inParts, segment, position, limit + 1]
+    const times = timesOf(values, since, until)
     const behind = '(d.segment, d.position) < ($4::bigint, $5::bigint)'
     const matches = '(d.terms @@ $2::tsquery or d.terms @@ $3::tsquery)'
     const rowsOf = (documents: string, condition: string): Promise<Rows> =>
@@ -383,15 +362,9 @@ export class Search implements IndexDriver {
       )
     let found: Rows
     if (ranges !== undefined) {
-      values.push(
-        ranges.map(({ segment }) => segment),
-        ranges.map(({ from }) => from),
-        ranges.map(({ to }) => to),
-      )
       found = await rowsOf(
-        `select d.segment, d.position from unnest($9::bigint[], $10::bigint[], $11::bigint[]) as p (segment, first, beyond)
-         join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond
-         where ${matches}`,
+        `select d.segment, d.position from ${tableOf(values, ranges)}
+         join ${s}.search d on d.scope = $1::text and ${isInRange} where ${matches}`,
         behind,
       )
     } else {
@@ -408,22 +381,13 @@ export class Search implements IndexDriver {
           behind,
         )
     }
-    const places = found.slice(0, limit).map((row) => ({
-      place: { segment: Number(row['segment']), position: Number(row['position']) },
-      row: rowOf(row),
-    }))
-    const logs =
-      log === undefined
-        ? await this.#logsWith(
-            scope,
-            places.map(({ place }) => place),
-          )
-        : undefined
-    const rows = places.map(({ place, row }): FoundRow => ({
-      logs: logs === undefined ? [log as string] : (logs.get(rowCursor(place)) ?? []),
-      row,
-      cursor: rowCursor(place),
-    }))
+    const shown = found.slice(0, limit)
+    const places = shown.map((row) => ({ segment: Number(row['segment']), position: Number(row['position']) }))
+    const logs = log === undefined ? await this.#logsWith(scope, places) : undefined
+    const rows = shown.map((row, index): FoundRow => {
+      const cursor = rowCursor(places[index] as RowCursor) // one for each row
+      return { logs: logs === undefined ? [log as string] : (logs.get(cursor) ?? []), row: rowOf(row), cursor }
+    })
     const end = found.length > limit ? rows.at(-1)?.cursor : undefined
     return { rows, ...(end !== undefined && { next: end }) }
   }
@@ -484,6 +448,25 @@ const reach = (s: string): string => `
     coalesce(l.size, (select max(f.base) from ${s}.segment f where f.scope = g.scope and f.parent = g.key), g.base) as "to"
   from ${s}.segment g left join ${s}.log l on l.scope = g.scope and l.key = g.key
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
+
+/** The condition that a row `r` is of a time, as SQL. Its values are added to those of the statement. */
+const timesOf = (values: unknown[], since: number | undefined, until: number | undefined): string => {
+  const from = since === undefined ? '' : `and r.at >= $${values.push(since)}::bigint`
+  return until === undefined ? from : `${from} and r.at < $${values.push(until)}::bigint`
+}
+
+/** Ranges of segments as a table `p`, as SQL. Its values are added to those of the statement. */
+const tableOf = (values: unknown[], ranges: readonly Omit<Lag, 'scope'>[]): string => {
+  const columns = [
+    ranges.map(({ segment }) => segment),
+    ranges.map(({ from }) => from),
+    ranges.map(({ to }) => to),
+  ].map((column) => `$${values.push(column)}::bigint[]`)
+  return `unnest(${columns.join()}) as p (segment, first, beyond)`
+}
+
+/** Whether a document `d` is in a range `p`. */
+const isInRange = 'd.segment = p.segment and d.position >= p.first and d.position < p.beyond'
 
 /** A row that was found: columns that were not selected, or are damaged, are left out. */
 const rowOf = ({ position, place, body, at, salt, erased }: Rows[number]): StoredRow =>
