@@ -123,16 +123,9 @@ interface Floor {
   readonly least: RuleTokens
   /** The tokens of all rules, not outlined. */
   readonly full: number
-  /** The tokens of ranges that may stay as they are; undefined if there are none. */
-  readonly ranges: number | undefined
-  /** What rules take from the beginning and after those ranges: outlined, and in full. */
-  readonly outlined: RulesBefore
-  readonly whole: RulesBefore
-}
-
-interface RulesBefore {
-  readonly anew: RuleTokens
-  readonly added: RuleTokens
+  /** What rules take before the newest messages: outlined, and in full. */
+  readonly outlined: RuleTokens
+  readonly whole: RuleTokens
 }
 
 /** The tokens for messages if the provider counts more or less than was estimated. */
@@ -167,12 +160,6 @@ const mostOfRanges = (space: number, growth: number, recent: number): MostOfRang
 
 /** Whether rules take so much that they are outlined in any epoch. */
 const areOutlined = (rules: number, space: number): boolean => rules > space * shape.rules
-
-const tokensOfRanges = (ranges: readonly RenderedRange[]): number => {
-  let tokens = 0
-  for (const range of ranges) tokens += range.tokens
-  return tokens
-}
 
 /**
  * The index where the latest rewrite before the end of the view starts: the first at which a call can follow after a multiple of
@@ -215,9 +202,9 @@ export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
     if ((epoch.sums.at(-1) as number) <= epoch.high || epoch.last.role === 'assistant') continue
     if (floor !== undefined && isBelow(planning, floor, group.to)) continue
     const next = epochFrom(planning, epoch, group.to)
-    // If not even the least fits here, it may fit later: a smaller message may be the question then.
+    // If not even the least fits here, it may fit later: a smaller message may be the question then. Nothing that was sent stays.
     floor = 'needed' in next ? next.floor : undefined
-    epoch = 'needed' in next ? { ...epoch, high: -1 } : next
+    epoch = 'needed' in next ? { ...epoch, ranges: [], high: -1 } : next
   }
   return epoch
 }
@@ -271,7 +258,8 @@ export const epochFrom = (
 
   if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
     const ranges = [...before.ranges]
-    let taken = tokensOfRanges(ranges)
+    let taken = 0
+    for (const { tokens } of ranges) taken += tokens
     if (recentAt > end) {
       const limits = { ...usual, range: most.stay - taken, lines: budget * shape.moreLines }
       const added = renderRange(planning, facts, { from: end, to: recentAt, linesFrom: end }, limits)
@@ -308,14 +296,13 @@ export const epochFrom = (
     needed = all.tokens
     shown = all.shown
   }
-  return { needed, shown, floor: floorOf(planning, facts, before.ranges, { start, to: recentAt, full: rules }) }
+  return { needed, shown, floor: floorOf(planning, facts, { start, to: recentAt, full: rules }) }
 }
 
 /** The floor after a failed epoch: the rules before its newest messages stay, and so do markers between them with nothing else. */
 const floorOf = (
   planning: Planning,
   facts: Facts,
-  ranges: readonly RenderedRange[],
   { start, to, full }: { readonly start: number; readonly to: number; readonly full: number },
 ): Floor => {
   const { view, notes, keep } = planning
@@ -336,39 +323,32 @@ const floorOf = (
     const at = countWhile(others.length, (index) => (others[index] as number) < first)
     return at === others.length || groupStart(view, others[at] as number) >= end
   }
-  const end = ranges.at(-1)?.to ?? 0
-  const rulesBefore = (isOutlined: boolean): RulesBefore => {
-    const anew = tokensOfRules(planning, onlyRules, { from: 0, to }, isOutlined, isCertain)
-    return {
-      anew,
-      added: end === 0 ? anew : tokensOfRules(planning, onlyRules, { from: end, to }, isOutlined, isCertain),
-    }
-  }
+  const rulesBefore = (end: number, isOutlined: boolean): RuleTokens =>
+    tokensOfRules(planning, onlyRules, { from: 0, to: end }, isOutlined, isCertain)
   return {
     until,
     leastUntil,
-    least: tokensOfRules(planning, onlyRules, { from: 0, to: start }, true, isCertain),
+    least: rulesBefore(start, true),
     full,
-    ranges: ranges.length === 0 ? undefined : tokensOfRanges(ranges),
-    outlined: rulesBefore(true),
-    whole: rulesBefore(false),
+    outlined: rulesBefore(to, true),
+    whole: rulesBefore(to, false),
   }
 }
 
-/** Whether no epoch that starts at an index can fit: each of the five in {@link epochFrom} is ruled out. */
+/** Whether no epoch that starts at an index can fit: each of the last four in {@link epochFrom} is ruled out. */
 const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
   const { view, notes, budget, reserved, count } = planning
-  const { full, ranges, outlined, whole } = floor
+  const { full, outlined, whole } = floor
   const position = view.positionAt(start) as number
   if (position > floor.until) return false
   const space = roomOf(planning, factorAt(notes, position, budget + reserved))
   const most = mostOfRanges(space, growthOf(budget, space), 0)
-  const older = outlined.anew.marked
+  const older = outlined.marked
   const least = position > floor.leastUntil ? older : floor.least.marked
   if (least <= space || older <= most.acceptedBare) return false
-  const exceeds = ({ anew, added }: RulesBefore): boolean =>
-    isAbove(anew, most.accepted, most.chosen) &&
-    (ranges === undefined || isAbove(added, most.stay - ranges, most.stay - ranges))
+  // Where a renderer expects that rules take all of its tokens, it writes no lines.
+  const exceeds = ({ rules, marked, expected }: RuleTokens): boolean =>
+    rules > most.accepted || (expected >= most.chosen && marked > most.accepted)
   if (!exceeds(outlined) || (!areOutlined(full, space) && !exceeds(whole))) return false
   // The newest messages that are not cut.
   let taken = older
@@ -384,10 +364,6 @@ const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
 /** What a group of the newest messages may take in the least epoch. */
 const leastOfGroup = (space: number): number =>
   Math.max(shape.leastRecentTokens, space * shape.largest * shape.leastRecent)
-
-/** Whether rules take more than a limit, if a range that may take so many tokens has no lines. */
-const isAbove = ({ rules, marked, expected }: RuleTokens, limit: number, range: number): boolean =>
-  rules > limit || (expected >= range && marked > limit)
 
 /** Whether there is a new summary of messages that were shortened without it. */
 const hasNewSummary = (

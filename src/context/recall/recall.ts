@@ -108,7 +108,7 @@ const allowedMatches = (
   matches: readonly RecallMatch[],
   { allow = () => true, around = 1 }: RecallOptions,
 ): Either<RecallFault, readonly Recalled[]> => {
-  const at = (position: number): RecalledEntry | undefined => {
+  const entryAt = (position: number): RecalledEntry | undefined => {
     const index = Number.isInteger(position) ? indexIn(view, position) : -1
     const message = index === -1 ? undefined : view.at(index)
     return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
@@ -121,27 +121,27 @@ const allowedMatches = (
     )
   }
   if (hasField(request, 'position')) {
-    const entry = at(request.position)
+    const entry = entryAt(request.position)
     if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
     return isAllowed(entry)
       ? right(Object.freeze([Object.freeze(entry)]))
       : left({ _tag: 'Denied', request, positions: [entry.position] })
   }
   const found = matches.flatMap(({ position, score, words }) => {
-    const entry = at(position)
+    const entry = entryAt(position)
     return entry === undefined ? [] : [{ ...entry, words, score }]
   })
   if (found.length === 0) return left({ _tag: 'NoMatch', request, length: endOf(view) })
   const answers = found.filter(isAllowed)
   if (answers.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
   const offered = new Set(answers.map(({ position }) => position))
-  const pairedEntries = (position: number): readonly RecalledEntry[] => {
+  const entriesAround = (position: number): readonly RecalledEntry[] => {
     const entries: RecalledEntry[] = []
     const index = view.before(position)
     const last = Math.min(view.length - 1, index + around)
-    for (let pairedEntries = Math.max(0, index - around); pairedEntries <= last; pairedEntries++) {
-      const other = view.positionAt(pairedEntries) as number
-      const entry = offered.has(other) ? undefined : at(other)
+    for (let at = Math.max(0, index - around); at <= last; at++) {
+      const other = view.positionAt(at) as number
+      const entry = offered.has(other) ? undefined : entryAt(other)
       if (entry === undefined || !isAllowed(entry)) continue
       offered.add(other)
       entries.push(Object.freeze(entry))
@@ -149,7 +149,7 @@ const allowedMatches = (
     return Object.freeze(entries)
   }
   return right(
-    Object.freeze(answers.map((answer) => Object.freeze({ ...answer, around: pairedEntries(answer.position) }))),
+    Object.freeze(answers.map((answer) => Object.freeze({ ...answer, around: entriesAround(answer.position) }))),
   )
 }
 
