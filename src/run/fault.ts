@@ -11,7 +11,7 @@ import {
 } from '../task/index.ts'
 import type { SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
-import { modelTypes, type NoModel } from './model/model-for.ts'
+import { modelTypes, type NoModel } from './model/model-types.ts'
 import type { RunResult } from './result.ts'
 import type { LeaseSessionFault } from '../session/internal.ts'
 

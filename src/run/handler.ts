@@ -4,7 +4,8 @@ import type { HistoryDelta } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import type { RunEvent, SentRequest } from './event.ts'
-import type { ModelEvent, ModelResponse } from './model/model.ts'
+import type { ModelEvent } from './model/model.ts'
+import type { ModelResponse } from './model/response.ts'
 import type { RunResult } from './result.ts'
 
 /**

@@ -3,7 +3,7 @@ import { ownField } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import type { OpenAnswer } from './open-answer.ts'
-import type { ModelResponse } from './model/model.ts'
+import type { ModelResponse } from './model/response.ts'
 
 /**
  * Why a run ended. `end_turn`: the model was done. `refusal`: the model declined, or the provider

@@ -18,7 +18,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../model/adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model/model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
 import { Blocks } from '../model/blocks.ts'
 
 /** How to call Gemini's models. */

@@ -5,7 +5,7 @@ import { decodeMessage, type Part, type ToolCallPart } from '../../message/index
 import { withOwnCallId } from '../../message/internal.ts'
 import { messageFaultText } from '../../message/fault.ts'
 import { exceedsLimits, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
-import type { FinishReason, ModelResponse } from '../model/model.ts'
+import type { FinishReason, ModelResponse } from '../model/response.ts'
 import type { StopReason } from '../result.ts'
 
 /**

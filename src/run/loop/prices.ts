@@ -3,7 +3,8 @@ import { pricesOf } from '../../prices/index.ts'
 import { callDollars, type ModelRates } from '../../prices/internal.ts'
 import { amount } from '../../task/index.ts'
 import type { Limits } from './limits.ts'
-import type { Model, ModelResponse } from '../model/model.ts'
+import type { Model } from '../model/model.ts'
+import type { ModelResponse } from '../model/response.ts'
 
 /** The cost of an answer in US dollars; undefined if the price is unknown. */
 export type DollarsOf = (answer: ModelResponse) => number | undefined

@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../../json/index.ts'
 import type { Model } from './model.ts'
+import { modelTypes, type ModelType, type NoModel } from './model-types.ts'
 
 /** The model to use. */
 export interface ModelConfig {
@@ -24,43 +25,10 @@ interface ModelProvider {
   readonly model: (name: string) => Model
 }
 
-/**
- * The known types of providers. The compatible ones are other servers with the same protocol. A
- * registry may add types.
- */
-export const modelTypes = [
-  'openai',
-  'openai_compatible',
-  'openai_responses_compatible',
-  'anthropic',
-  'anthropic_compatible',
-  'google',
-  'ai_sdk',
-] as const
-
-/** A provider type. */
-type ModelType = (typeof modelTypes)[number]
-
 /** The configured providers, by type. */
 export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
   readonly [type: string]: ModelProvider | undefined
 }
-
-/** Why `modelFor` found no model. */
-export type NoModel =
-  /** The model has no type, and its name does not imply a provider. */
-  | { readonly _tag: 'UnspecifiedModel'; readonly configured: readonly string[] }
-  /** No provider has this type. */
-  | { readonly _tag: 'UnknownModelType'; readonly name: string; readonly type?: string }
-  /** The registry has no provider for this model. */
-  | {
-      readonly _tag: 'UnconfiguredModel'
-      readonly name: string
-      readonly type: string
-      readonly configured: readonly string[]
-    }
-  /** The provider has no key. `keyFrom` is where to set it. */
-  | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
 /**
  * Finds the model of a configuration.

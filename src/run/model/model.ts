@@ -12,7 +12,7 @@
  */
 import type { JsonObject } from '../../json/index.ts'
 import type { Message, Part, Sequence, Settled } from '../../message/index.ts'
-import type { Usage } from '../../notes/internal.ts'
+import type { ModelResponse } from './response.ts'
 
 /** A model that a run can call. */
 export interface Model {
@@ -53,24 +53,6 @@ export interface ToolDefinition {
   readonly description?: string
   /** JSON Schema of its arguments. */
   readonly parameters: JsonObject
-}
-
-/**
- * Why a model stopped: it was done, calls tools, hit its token limit, declined, wants to be called
- * again to continue (`pause`), or some other reason.
- */
-export type FinishReason = 'end_turn' | 'tool_calls' | 'max_tokens' | 'refusal' | 'pause' | 'other'
-
-/** A complete answer. */
-export interface ModelResponse {
-  /** The message. */
-  readonly message: Message
-  /** Why the model stopped. */
-  readonly reason: FinishReason
-  /** The tokens that the provider counted. A count that it does not report, or not as a whole number, is 0. */
-  readonly usage: Usage
-  /** The model that answered, by the provider's name. */
-  readonly model?: string
 }
 
 /** The type of a block of an answer. */

@@ -10,7 +10,8 @@ import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'o
 import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../model/adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent } from '../model/model.ts'
+import type { BlockType, Model, ModelEvent } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
 import { Blocks } from '../model/blocks.ts'
 
 /**

@@ -20,7 +20,8 @@ import {
   adapterNames,
   adapterOptionsOf,
 } from '../model/adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent } from '../model/model.ts'
+import type { BlockType, Model, ModelEvent } from '../model/model.ts'
+import type { FinishReason } from '../model/response.ts'
 import { Blocks } from '../model/blocks.ts'
 
 /**
