@@ -11,6 +11,7 @@ import {
 } from '../task/index.ts'
 import type { SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
+import { modelTypes, type NoModel } from './model/model-types.ts'
 import type { RunResult } from './result.ts'
 import type { LeaseSessionFault } from '../session/internal.ts'
 
@@ -68,36 +69,6 @@ export type RunFailure =
 
   /** Another run holds the session. Nothing was done. */
   | (Extract<SessionFault, { readonly _tag: 'SessionBusy' }> & { readonly partial: RunResult })
-
-/**
- * The known types of providers. The compatible ones are other servers with the same protocol. A
- * registry may add types.
- */
-export const modelTypes = [
-  'openai',
-  'openai_compatible',
-  'openai_responses_compatible',
-  'anthropic',
-  'anthropic_compatible',
-  'google',
-  'ai_sdk',
-] as const
-
-/** Why `modelFor` found no model. */
-export type NoModel =
-  /** The model has no type, and its name does not imply a provider. */
-  | { readonly _tag: 'UnspecifiedModel'; readonly configured: readonly string[] }
-  /** No provider has this type. */
-  | { readonly _tag: 'UnknownModelType'; readonly name: string; readonly type?: string }
-  /** The registry has no provider for this model. */
-  | {
-      readonly _tag: 'UnconfiguredModel'
-      readonly name: string
-      readonly type: string
-      readonly configured: readonly string[]
-    }
-  /** The provider has no key. `keyFrom` is where to set it. */
-  | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
 export const runSentences: Sentences<RunFault> = {
   ModelFailed: (fault) =>

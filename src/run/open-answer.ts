@@ -1,16 +1,8 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
 import { isLeft, isObject, ownFields, present, snapshot, sortKeys, type JsonObject } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import {
-  callsOf,
-  indelibleMetaOf,
-  interruptedTool,
-  notRunText,
-  otherMessageSaid,
-  resultMessages,
-} from '../message/internal.ts'
+import { callsOf, indelibleMetaOf } from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
-import { errorResult } from './tools/tool-content.ts'
 import type { ModelResponse } from './model/response.ts'
 
 /** A call that waits for approval, or for its result. */
@@ -175,33 +167,4 @@ export const checkStep = (call: string, open: OpenAnswer): void => {
     throw new TypeError(
       `${call}: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`,
     )
-}
-
-/**
- * The messages of a step that waits for approval, when the user says something else instead. Append them to the
- * messages before the step, and the user's message after them.
- *
- * The results of finished tools are kept. Each waiting call gets an error result that says it was not run. Afterwards
- * `run` refuses this `open`, because the record has its step.
- *
- * Cost    O(parts of the step)
- * @param open `open` of a run's result
- * @returns the model's answer and the results of its calls, settled; frozen
- * @throws TypeError if `open` is not from a result
- * @example
- * history.append(...) // each of settleOpen(result.open), then user('never mind')
- */
-export const settleOpen = (open: OpenAnswer): readonly Message[] => {
-  checkStep('settleOpen', open)
-  return Object.freeze([open.response.message, ...resultMessages(settledResults(open), false)])
-}
-
-/** The results of the step's calls, in call order, without a decision about those that wait. */
-export const settledResults = ({ response, results, started = [] }: OpenAnswer): readonly ToolResultPart[] => {
-  const finished = new Map(results.map((result) => [result.callId, result]))
-  return callsOf(response.message).map(
-    (call) =>
-      finished.get(call.id) ??
-      errorResult(call, started.includes(call.id) ? interruptedTool : notRunText(otherMessageSaid)),
-  )
 }

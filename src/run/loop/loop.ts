@@ -38,15 +38,13 @@ import { modelFailureOf } from '../model/model-failure.ts'
 import type { RunFailure } from '../fault.ts'
 import { callCallback, reasonOf, type Clock } from '../../task/index.ts'
 import type { LookAhead, RunHandler } from '../handler.ts'
-import { rejectOnAbort, givenResult, invokeRecorded, waitsForApproval } from '../tools/invoke.ts'
-import { errorResult } from '../tools/tool-content.ts'
+import { rejectOnAbort, errorResult, givenResult, invokeRecorded, waitsForApproval } from '../tools/invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from '../model/model.ts'
 import type { ModelResponse } from '../model/response.ts'
 import { eventOf } from '../model/model-event.ts'
 import {
   approvalOf,
-  settledResults,
   viewDigestOf,
   withDecision,
   type Decision,
@@ -61,6 +59,7 @@ import type { SessionFault } from '../../session/index.ts'
 import { cutAnswerNotice } from '../../session/internal.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from '../result.ts'
+import { settledResults } from '../settle-open.ts'
 import type { Tool } from '../tools/tool.ts'
 import { askHandler, type HandlerLimit } from './ask-handler.ts'
 import { WorkingCopy } from './working-copy.ts'

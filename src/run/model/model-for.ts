@@ -1,8 +1,8 @@
 /** Chooses a model by the name that a person or a configuration gives. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../../json/index.ts'
-import { modelTypes, type NoModel } from '../fault.ts'
 import type { Model } from './model.ts'
+import { modelTypes, type ModelType, type NoModel } from './model-types.ts'
 
 /** The model to use. */
 export interface ModelConfig {
@@ -24,8 +24,6 @@ interface ModelProvider {
   /** Makes a model, for example with `anthropicModel`. Called only if there is a key. */
   readonly model: (name: string) => Model
 }
-
-type ModelType = (typeof modelTypes)[number]
 
 /** The configured providers, by type. */
 export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {

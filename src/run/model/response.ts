@@ -1,4 +1,4 @@
-/** A model's complete answer. */
+/** A model's complete answer. Faults and results name it in every runtime, so it is apart from what needs a platform's types. */
 import type { Message } from '../../message/index.ts'
 import type { Usage } from '../../notes/internal.ts'
 

@@ -6,7 +6,7 @@ import { notRunText, sideEffects, toolResultPart, toolTimedOut } from '../../mes
 import { reasonOf, systemClock, type Clock } from '../../task/index.ts'
 import type { FailureSummary } from '../../notes/internal.ts'
 import { ToolOutput, type Tool } from './tool.ts'
-import { contentOfBytes, contentOfMcp, errorResult, type ToolContent } from './tool-content.ts'
+import { contentOfBytes, contentOfMcp, type ToolContent } from './tool-content.ts'
 
 /**
  * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments, an unknown tool
@@ -119,6 +119,10 @@ export const waitsForApproval = async (
     return true
   }
 }
+
+/** An error result for a call that did not run, or did not finish. */
+export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
+  toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
 const failedText = (error: unknown): string => `The tool failed: ${reasonOf(error)}`
 

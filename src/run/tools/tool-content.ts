@@ -1,15 +1,6 @@
 /** Outputs of tools that are more than text: bytes, and results in the shape of the Model Context Protocol. */
 import { base64Of, isObject, type JsonObject } from '../../json/index.ts'
-import {
-  file,
-  image,
-  text,
-  type Meta,
-  type ResultPart,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '../../message/index.ts'
-import { toolResultPart } from '../../message/internal.ts'
+import { file, image, text, type Meta, type ResultPart } from '../../message/index.ts'
 
 /** The parts of an output, whether it is an error, and what has no part. */
 export interface ToolContent {
@@ -91,7 +82,3 @@ const mediaTypeOf = (bytes: Uint8Array): string => {
   if (start.startsWith('RIFF') && start.slice(8) === 'WEBP') return 'image/webp'
   return start.startsWith('%PDF-') ? 'application/pdf' : 'application/octet-stream'
 }
-
-/** An error result for a call that did not run, or did not finish. */
-export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
-  toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
