@@ -22,7 +22,7 @@ const history = createHistory()
 history.append(user('hello'))
 console.log(settle(history.view()))`,
     reaches: ['either', 'fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
-    most: 11_300,
+    most: 11_400,
   },
   {
     name: 'a session in memory',
