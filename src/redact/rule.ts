@@ -42,10 +42,10 @@ const prefixed = (name: string, prefixes: readonly string[], least: number, char
 
 /** Names of environment variables that hold a secret: `GITHUB_TOKEN`, `PGPASSWORD`, `API_KEY`. */
 const secretName =
-  /(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEY|(?:ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING|SERVICE)_KEY|AUTH)/
+  /(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?<=_)(?:PASS|PWD)|CREDENTIALS?|API_?KEY|(?:ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING|SERVICE|MASTER|ACCOUNT|APP)_KEY|AUTH)/
     .source
 
-const secretWords = ['TOKEN', 'SECRET', 'PASSW', 'PASSPHRASE', 'CREDENTIAL', 'KEY', 'AUTH']
+const secretWords = ['TOKEN', 'SECRET', 'PASS', 'PWD', 'CREDENTIAL', 'KEY', 'AUTH']
 
 /** Values that only stand for a secret, are read from elsewhere, or are a count. */
 const placeholder =
@@ -57,24 +57,41 @@ const assigned =
   /(?<secret>(?<==")[^"\n]{4,400}(?=")|(?<==')[^'\n]{4,400}(?=')|(?<==)[^\s"'`;&|<>(),\\]{6,400}(?=[\s"'`;&|<>),\\]|$))/
     .source
 
-/**
- * A value as in YAML, JSON or code: with a digit, so that a description is none. Without quotes, a name of code with few digits is
- * none either, such as `Uint8Array` or `user1.password`.
- */
-const valued =
-  /["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?:(?<=["'`])|(?![A-Za-z_$.]{0,60}(?:\d{1,5}[A-Za-z_$.]{1,60}){0,2}\d{0,3}(?:[\s,;(){}[\]<>\\]|$)|x:\d))(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}\]\\]|$)/
+/** What stands between a name and its value: in an assignment, YAML, JSON, XML, a call, or a pair of a name and a value. */
+const separator =
+  /(?:["'`]?\]?\s{0,3}(?::?=|=>|:)|\s(?:is|was):?|["'`],(?=\s{0,20}["'`])|["']?>|["']?,?\s{0,20}["']?value["']?\s{0,2}[:=])\s{0,20}["'`]?/
     .source
 
-/** Names of values that are secret, in any case. */
+/** No name of code with few digits, such as `Uint8Array` or `user1.password`: a value in quotes is none. */
+const noName =
+  /(?:(?<=["'`])|(?![A-Za-z_$.]{0,60}(?:\d{1,5}[A-Za-z_$.]{1,60}){0,2}\d{0,3}(?:[\s,;(){}[\]<>\\]|$)|x:\d))/.source
+
+/** A value after a separator: with a digit, so that a description is none. */
+const valued =
+  noName + placeholder + /(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}<)\]\\]|$)/.source
+
+/** A value that is random: of letters in both cases with digits, or long, of digits and small letters in turn. */
+const random =
+  /(?!0x|[./~])(?=[\w.~+/-]{0,80}\d)(?:(?=[^\s"'`]{0,80}[a-z])(?=[^\s"'`]{0,80}[A-Z])|(?=[a-z]{0,20}(?:\d{1,20}[a-z]{1,20}){3}))(?<secret>[\w.~+/-]{16,400}={0,2})(?=[\s"'`,;}<)\]\\]|$)/
+    .source
+
+/** Names of values that are secret, in any case, or what they end with. */
 const namedSecret =
-  /(?<![A-Za-z0-9?&-])(?:(?:x|[a-z]{1,20})[_-])?(?:api[_-]?key|apikey|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|(?:access|auth|refresh|security|id)[_-]?token|password|passwd|passphrase)/
+  /(?:api[_-]?key|client[_-]?secret|(?:secret|private|subscription)[_-]?(?:access[_-]?)?key(?:[_-]?base)?|(?:access|auth|refresh|security|id|bearer|vault|csrf)[_-]?token|password|passwd|passphrase)(?<!(?:[?&]|--)[\w-]{0,60})/
     .source
 
 const namedWords = ['key', 'secret', 'token', 'passw', 'passphrase']
 
+/** Names of values that are secret if they are random: a `token` can be a word, or a place in a list. */
+const nearSecret =
+  /(?:(?<!(?:[Pp]age|[Nn]ext|[Ss]ync|[Cc]ontinuation|[Cc]ursor)[_-]?)[Tt]oken|TOKEN|[Ss]ecret|SECRET|(?<![A-Za-z])(?:auth|pwd|pass)|[Aa]uthorization|Auth|AUTH|Pwd|PWD|Pass|PASS)(?<!(?:[?&]|--)[\w-]{0,60})/
+    .source
+
+const nearWords = [...secretWords, 'oken', 'ecret', 'uth', 'wd', 'ass']
+
 /** A parameter of an address that signs it, or is a key. */
 const urlParameter =
-  /[?&](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_token|id_token|refresh_token|auth_token|token|api_?key|client_secret|password)=(?<secret>(?=[^\s&#"'`<>]{0,80}\d)[\w.~%+/=-]{16,4000})/gi
+  /(?:[?&](?:sig|signature|access_token|id_token|refresh_token|auth_token|token|api_?key|client_secret)|(?<![\w-])x-(?:amz|goog)-(?:signature|security-token))=(?<secret>(?=[^\s&#"'`<>]{0,80}\d)[\w.~%+/=-]{16,4000})/gi
 
 /** A value of at least so many characters that is not a placeholder, such as `$NAME` or `<token>`. */
 const literal = (least: number): string => `(?<secret>(?![$<{*[(%])[^\\s"'\`,;()<>{}[\\]\\\\]{${least},400})`
@@ -219,11 +236,8 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token('mailgun-key', ['key-'], /(?<![A-Za-z0-9-])key-[0-9a-f]{32}(?![0-9a-f])/g),
   token('mailchimp-key', ['-us'], /(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?!\d)/g),
   token('named-secret', secretWords, new RegExp(`${secretName}=["']?${placeholder}${assigned}`, 'g')),
-  token(
-    'named-secret',
-    secretWords,
-    new RegExp(secretName + valued.replace('(?<secret>', `${placeholder}(?<secret>`), 'g'),
-  ),
+  token('named-secret', secretWords, new RegExp(secretName + separator + valued, 'g')),
+  token('named-secret', secretWords, new RegExp(`${secretName}\\s{1,3}["']?${random}`, 'g')),
   token('telegram-token', [':AA'], /\d{8,10}:AA[\w-]{33}/g),
   token('age-key', ['AGE-SECRET-KEY-1'], /AGE-SECRET-KEY-1[0-9A-Z]{58}/g),
   token('signing-key', ['PRIVATE+KEY+'], /PRIVATE\+KEY\+[^\s+"\\]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}/g),
@@ -237,17 +251,19 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'authorization',
     ['authorization'],
-    /authorization\W{1,6}(?:basic|token|api-?key)\s{1,4}(?<secret>[\w.~+/-]{8,}=*)/gi,
+    /authorization\W{1,6}(?:basic|token|bot|api-?key)\s{1,4}(?<secret>[\w.~+/-]{8,}=*)/gi,
   ),
-  token('cookie', ['cookie'], /cookie["']?\s{0,2}:\s{0,2}["']?(?<secret>[\w.%-]{1,60}=[^\r\n\\"'<>`{}$]{8,4000})/gi),
-  token('url-signature', ['?', '&'], urlParameter),
-  token('aws-signature', ['Signature='], /AWS4-HMAC-SHA256[^\n]{0,400}?\bSignature=(?<secret>[0-9a-f]{64})/g),
   token(
-    'named-secret',
-    namedWords,
-    new RegExp(namedSecret + valued.replace('(?<secret>', `${placeholder}(?<secret>`), 'gi'),
+    'cookie',
+    ['cookie'],
+    /cookie["']?(?:\s{0,2}:|,\s{0,2}"value":)\s{0,2}["']?(?<secret>[\w.%-]{1,60}=[^\r\n\\"'<>`{}$]{8,4000})/gi,
   ),
-  token('connection-password', ['password', 'pwd'], /;\s?(?:password|pwd)=(?<secret>[^\s;"'`{}<>$*]{4,200})/gi),
+  token('url-signature', ['?', '&', 'x-amz-', 'x-goog-'], urlParameter),
+  token('aws-signature', ['Signature='], /AWS4-HMAC-SHA256[^\n]{0,400}?\bSignature=(?<secret>[0-9a-f]{64})/g),
+  token('named-secret', namedWords, new RegExp(namedSecret + separator + valued, 'gi')),
+  token('named-secret', nearWords, new RegExp(nearSecret + separator + noName + random, 'g')),
+  token('connection-password', ['password', 'pwd'], /(?:^|;\s?)(?:password|pwd)=(?<secret>[^\s;"'`{}<>$*]{4,200})/gi),
+  token('connection-password', ['password', 'pwd'], /[?&](?:password|pwd)=(?<secret>[^\s;&"'`{}<>$*]{4,200})/gi),
   token(
     'netrc-password',
     ['machine'],
@@ -255,16 +271,16 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   ),
   token(
     'argument',
-    [' -'],
+    ['-p', '-t', '-a', '-s'],
     new RegExp(
-      `\\s--?(?:[\\w-]{1,30}-)?(?:password|passwd|token|api-?key|secret)(?:=|\\s{1,3})["']?(?=[^\\s"'\`]{0,60}\\d)${literal(8)}`,
+      `(?<![\\w-])--?(?:[\\w-]{1,30}-)?(?:password|passwd|token|api-?key|secret)(?:=|\\s{1,3})["']?(?=[^\\s"'\`]{0,60}\\d)${literal(8)}`,
       'g',
     ),
   ),
   token(
     'argument',
     ['curl'],
-    new RegExp(`\\bcurl\\b[^\\n]{0,160}?\\s(?:-u|--user)[ =]["']?[\\w.@+-]{1,60}:${literal(4)}`, 'g'),
+    new RegExp(`\\bcurl\\b[^\\n]{0,160}?\\s(?:-u|--user[ =])[ =]?["']?[\\w.@+-]{1,60}:${literal(4)}`, 'g'),
   ),
   token(
     'argument',
