@@ -136,25 +136,21 @@ export const roomOf = ({ budget, reserved }: Pick<Planning, 'budget' | 'reserved
 const growthOf = (budget: number, space = budget): number =>
   Math.min(budget * shape.growth, shape.mostGrowth) * (budget === 0 ? 1 : space / budget)
 
-/** The most tokens of the ranges that an epoch starts with, for the first three attempts of {@link epochFrom}. */
-interface MostOfRanges {
-  /** Of those that stay as they are, with the one that is added. */
-  readonly stay: number
-  /** Of one range with new lines: what the lines are chosen for, and what is accepted. */
-  readonly chosen: number
-  readonly accepted: number
-  /** Of one range without lines. */
-  readonly acceptedBare: number
-}
-
-/** @param recent the tokens of the newest messages */
-const mostOfRanges = (space: number, growth: number, recent: number): MostOfRanges => {
-  const goal = space - growth - recent // so that the epoch can grow
+/**
+ * The most tokens of the ranges that an epoch starts with, for the first three attempts of {@link epochFrom}.
+ *
+ * @param recent the tokens of the newest messages
+ */
+const mostOfRanges = (space: number, growth: number, recent: number) => {
+  const stay = space - growth - recent // so that the epoch can grow
   return {
-    stay: goal,
-    chosen: goal + growth * shape.chosen,
-    accepted: goal + growth * shape.accepted,
-    acceptedBare: goal + growth * shape.acceptedBare,
+    /** Of those that stay as they are, with the one that is added. */
+    stay,
+    /** Of one range with new lines: what the lines are chosen for, and what is accepted. */
+    chosen: stay + growth * shape.chosen,
+    accepted: stay + growth * shape.accepted,
+    /** Of one range without lines. */
+    acceptedBare: stay + growth * shape.acceptedBare,
   }
 }
 
