@@ -70,7 +70,7 @@ it.each([
 const bounded: ReadonlySet<string> = new Set([
   String.raw`cli/record.ts \/+$`, // an address that the user gives
   String.raw`evidence/witness.ts \/+$`, // the same
-  String.raw`run/scripted.ts \s*\S+|\s+$`, // a script of a test
+  String.raw`run/model/scripted.ts \s*\S+|\s+$`, // a script of a test
   "context/showing/excerpt.ts ^[.!?:'’–—-]+|[.!?:'’–—…-]+$", // of the first 4,000 characters
   String.raw`context/showing/excerpt.ts (?<![\w@.~/-])(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b`, // of the first 16,000
   String.raw`records/history-use.ts ([\w$]+) = (?:async )?\([^()]*\) => $`, // of the 200 characters before a use
