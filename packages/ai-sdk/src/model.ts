@@ -62,8 +62,8 @@ class AiSdkAnswer {
   readonly #blocks = new Blocks<string>()
   /** The text of each block so far. */
   readonly #texts = new Map<string, string>()
-  /** The number of texts that the final message lacks, as `ai` leaves out empty ones. */
-  #leftOut = 0
+  /** The indexes of texts that the final message lacks, as `ai` leaves out empty ones. */
+  readonly #leftOut = new Set<number>()
   /** The sources, each with the number of parts of the final message before it: `ai` leaves them out of that. */
   readonly #sources: { readonly before: number; readonly part: Part }[] = []
   #step: Step | undefined
@@ -114,24 +114,25 @@ class AiSdkAnswer {
   }
 
   *#start(key: string, type: TextBlock, call?: NamedCall): Generator<ModelEvent> {
-    yield* this.#blocks.start(key, type, call)
+    const { index } = yield* this.#blocks.start(key, type, call)
     this.#texts.set(key, '')
-    if (type === 'text') this.#leftOut += 1
+    if (type === 'text') this.#leftOut.add(index)
   }
 
   /** A piece of a block, which some servers don't start. */
   *#grow(key: string, type: TextBlock, text: string, call?: NamedCall): Generator<ModelEvent> {
     if (!this.#blocks.has(key)) yield* this.#start(key, type, call)
-    const before = this.#texts.get(key) ?? ''
-    if (type === 'text' && before === '' && text !== '') this.#leftOut -= 1
-    this.#texts.set(key, before + text)
+    const { index } = yield* this.#blocks.at(key, type)
+    if (text !== '') this.#leftOut.delete(index)
+    this.#texts.set(key, (this.#texts.get(key) ?? '') + text)
     yield* this.#blocks.grow(key, type, text)
   }
 
   *#end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): Generator<ModelEvent> {
     if (!this.#blocks.has(key)) yield* this.#start(key, type)
     const text = this.#texts.get(key) ?? ''
-    if (type === 'text' && text === '' && providerOptions !== undefined) this.#leftOut -= 1
+    const { index } = yield* this.#blocks.at(key, type)
+    if (providerOptions !== undefined) this.#leftOut.delete(index)
     yield* this.#blocks.end(key, type, this.#part({ type, text, ...present({ providerOptions }) }))
   }
 
@@ -204,7 +205,7 @@ class AiSdkAnswer {
             ...present({ filename: source.filename, providerMetadata }),
           }
     const part: Part = { type: 'provider', provider: 'ai-sdk-ui', raw: raw as JsonObject }
-    this.#sources.push({ before: this.#blocks.count - this.#leftOut - this.#sources.length, part })
+    this.#sources.push({ before: this.#blocks.count - this.#leftOut.size - this.#sources.length, part })
     yield* this.#whole(part)
   }
 
