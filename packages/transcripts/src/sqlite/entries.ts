@@ -4,18 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { LineFormat } from '../format/line-format.ts'
-
-/** One conversation of a database. */
-export interface StoredConversation {
-  /** Its id in the database. */
-  readonly id: string
-  /** Its title, if it has one. */
-  readonly title?: string
-  /** The time of its last change, in the database's own form. It changes with the conversation. */
-  readonly updated: string
-  /** Set if it is in tables that a later version of the program writes. */
-  readonly isLater?: boolean
-}
+import type { StoredConversation } from './stored-conversation.ts'
 
 export type Counts = { readonly [kind: string]: number }
 

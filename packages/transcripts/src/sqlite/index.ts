@@ -1,2 +1,2 @@
 export { openTranscriptDatabase, readTranscriptDatabase, type TranscriptDatabase } from './database.ts'
-export type { StoredConversation } from './entries.ts'
+export type { StoredConversation } from './stored-conversation.ts'

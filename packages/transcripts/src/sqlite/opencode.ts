@@ -3,7 +3,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Json, type JsonObject, right } from 'indelible/internal/json'
 import { opencode } from '../programs/opencode.ts'
 import { opencodeRows } from '../programs/opencode-rows.ts'
-import type { Counts, DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
+import type { Counts, DatabaseFormat, StoredEntries } from './entries.ts'
+import type { StoredConversation } from './stored-conversation.ts'
 import { countOf, objectOf, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
 
 export const opencodeDatabase: DatabaseFormat = {
