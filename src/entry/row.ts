@@ -333,17 +333,27 @@ export interface ReadRow extends DecodedRow {
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, ReadRow> => {
-  const { kind, body } = row
+  const content = contentOf(row)
+  const { kind, body, erased, stored } = content
   if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
-  const stored = ownField(row, 'stored')
   if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
   const decoded = decodeRow(body)
   if (isLeft(decoded)) return decoded
   const { page, tagged, text, blocks } = decoded.right
-  if (ownField(row, 'erased') !== undefined && !isErasedRow(decoded.right))
+  if (erased !== undefined && !isErasedRow(decoded.right))
     return left('was erased, and says more than what stands for an erased message')
-  return right(Object.freeze({ page, tagged, text, blocks, content: row }))
+  return right(Object.freeze({ page, tagged, text, blocks, content }))
 }
+
+/** The content of a row, read once: what a store returned may change between its decoding and its digest. */
+const contentOf = (row: RowContent): RowContent => ({
+  kind: row.kind,
+  body: row.body,
+  at: row.at,
+  salt: ownField(row, 'salt'),
+  erased: ownField(row, 'erased'),
+  stored: ownField(row, 'stored'),
+})
 
 /**
  * Append the message of a stored row to a history, and compute the leaf of its text.

@@ -345,8 +345,16 @@ it.each<readonly [string, object, string]>([
 ])('readRow refuses %s', (_, wrong, reason) => {
   const row = { ...orThrow(encodeRow(user('a'), 'plan', false, hash)).row, at: 5 }
   const decoded = orThrow(readRow(row))
-  expect(Object.isFrozen(decoded)).toBe(true)
-  expect(decoded).toEqual({ page: 'plan', tagged: false, text: JSON.stringify(user('a')), blocks: [], content: row })
+  expect([Object.isFrozen(decoded), { ...decoded }]).toEqual([
+    true,
+    {
+      page: 'plan',
+      tagged: false,
+      text: JSON.stringify(user('a')),
+      blocks: [],
+      content: { kind: 'entry', body: row.body, at: 5 },
+    },
+  ])
   expect(readRow({ ...row, ...wrong })).toEqual({ _tag: 'Left', left: reason })
 })
 

@@ -3,13 +3,14 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, map } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   assistant,
   createSession,
   exportSession,
   forkSession,
+  memoryStore,
   openSession,
   orThrow,
   readSession,
@@ -24,7 +25,7 @@ import { createHistory, type Message } from 'indelible'
 import { portableSha256 } from '../../src/proof/internal.ts'
 import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
-import type { Store } from 'indelible/store'
+import type { Store, StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { oneIn } from '../rounds.ts'
 import { ok } from '../task-results.ts'
@@ -293,6 +294,29 @@ describe('referenced blocks', () => {
       ),
     ).toBe(12)
   })
+})
+
+describe('a row that changes after a store returned it', () => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    'never shows another text under the same head: from read %s of its body on',
+    async (from) => {
+      const inner = memoryStore()
+      const head = (await ok(createSession(inner, { id: 's', messages: [user('real'), assistant('real')] }))).head()
+      const changing = (row: StoredRow): StoredRow => {
+        let count = 0
+        const body = { get: () => (++count < from ? row.body : row.body.replace('real', 'fake')), enumerable: true }
+        return Object.defineProperty({ ...row }, 'body', body)
+      }
+      const read = ((...options: Parameters<Store['read']>) =>
+        async () =>
+          map((rows: readonly StoredRow[]) => rows.map(changing))(await inner.read(...options)())) as Store['read']
+      for (const open of [openSession, readSession]) {
+        const session = await open({ ...inner, read }, 's')()
+        if (isLeft(session) || session.right.head().root !== head.root) continue
+        expect(Array.from(session.right.view(), (message) => textOf(message)).join()).not.toContain('fake')
+      }
+    },
+  )
 })
 
 describe('a tampered log', () => {

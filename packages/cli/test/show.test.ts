@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { assistant, createSession, openSession, orThrow, toolCall, toolResult, user } from 'indelible'
+import { assistant, createSession, openSession, orThrow, system, toolCall, toolResult, user } from 'indelible'
 import type { Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { eraseMessages } from 'indelible/session'
@@ -516,12 +516,23 @@ describe('show --call', () => {
     const receipt = { type: 'receipt', len: 2, contextDigest: '0'.repeat(64), model: 'm' } as const
     await run.note(receipt)
     await run.close()
+    const guided = await createSession(store, { id: 'guided', messages: [system('Old rules.')] })
+    const model = scriptedModel([assistant('One.'), assistant('Two.')])
+    await turn(guided, 'First?', { model, instructions: 'New rules.' }).result()
+    await turn(guided, 'Second?', { model, instructions: '' }).result()
+    await guided.close()
     const erased = await recordCalls(store, [{ input: 10, cached: 0 }], 'A question to erase')
     await eraseMessages(store, erased, [1], { reason: 'a request' })
     await store.close()
     expect(JSON.parse(sent('run', 1, other).stdout)).toMatchObject({
       ...{ call: 1, source: 'derived' },
       messages: [user('Be brief.'), user('How many?')],
+    })
+    expect(JSON.parse(sent('guided', 1, other).stdout)).toMatchObject({
+      messages: [system('New rules.'), user('First?')],
+    })
+    expect(JSON.parse(sent('guided', 2, other).stdout)).toMatchObject({
+      messages: [user('First?'), assistant('One.'), user('Second?')],
     })
     expect(sent('run', 2, other)).toMatchObject({
       ...{ status: 1, stdout: '' },

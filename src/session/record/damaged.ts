@@ -62,7 +62,7 @@ const rowAt = async (
   const failure = failureOf(read)
   if (failure !== undefined) return failure
   const [row] = isLeft(read) ? [] : read.right
-  if (row !== undefined) return right({ row })
+  if (row !== undefined) return right({ row: { ...row } }) // read once: it is compared with its leaf, then decoded
   const bare = isLeft(read) ? await store.encryption?.bare.read(id, range)() : undefined
   const [stored] = bare === undefined || isLeft(bare) ? [] : bare.right
   const damage = isLeft(read) ? reasonIn(read.left) : 'the row is missing'

@@ -192,7 +192,10 @@ export const showCall = (name: string | undefined, number: number | 'dearest', c
     }
     const request = await sentRequest(record, blocks, shown, before)
     if (values['sent'] === true) {
-      const sent = sentCall(record, shown, before, request, kindOf)
+      const named = shown.receipt?.note.instructions
+      const [bytes] = named === undefined ? [] : await blocksOf(store, [named])
+      const instructions = bytes instanceof Uint8Array ? new TextDecoder().decode(bytes) : undefined
+      const sent = sentCall(record, shown, before, request, kindOf, instructions)
       if (typeof sent === 'string')
         throw new Unreadable(`${id}: what was sent with call ${entry.number} is not known exactly: ${sent}`)
       return terminal.printJson([{ call: entry.number, model: entry.model, ...sent }])

@@ -1,6 +1,6 @@
 /** What a call was sent, only where its receipt's digest proves it. */
 import { isObject } from 'indelible/internal/json'
-import type { Message } from 'indelible/message'
+import { system, type Message } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
 import type { PageKind } from 'indelible/pages'
 import { toSentMessage } from '@indelible/recorder/internal'
@@ -26,6 +26,7 @@ export const sentBy = (
  *
  * @param request what a recorder saw; undefined if none did: what a run was sent is derived again
  * @param kindOf the page kind that a message was recorded with
+ * @param instructions what took the place of the context's leading system messages; undefined if that can't be read
  */
 export const sentCall = (
   record: CallRecord,
@@ -33,6 +34,7 @@ export const sentCall = (
   before: ModelCall | undefined,
   request: SentRequest | undefined,
   kindOf: (position: number) => PageKind | undefined,
+  instructions: string | undefined,
 ): object | string => {
   const note = call.receipt?.note
   if (note === undefined) return 'the file that it was imported from does not say'
@@ -44,12 +46,12 @@ export const sentCall = (
     )
     const again = deriver.again(sentBy(record, call, note, before))
     if (again === undefined) return 'its messages were not recorded, and can’t be derived again from its receipt'
-    return {
-      source: 'derived',
-      messages: again.messages.map((entry) =>
-        typeof entry === 'number' ? record.entries[entry]?.message : entry.message,
-      ),
-    }
+    const messages = again.messages.map((entry) =>
+      typeof entry === 'number' ? record.entries[entry]?.message : entry.message,
+    )
+    if (note.instructions === undefined) return { source: 'derived', messages }
+    if (instructions === undefined) return 'the instructions that its receipt names are missing or altered'
+    return { source: 'derived', messages: instructed(messages, instructions) }
   }
   const recorded = request.entries.map((entry) => (typeof entry === 'number' ? record.entries[entry]?.message : entry))
   if (recorded.some(isChanged)) return 'texts were redacted or left out when it was recorded'
@@ -65,4 +67,13 @@ export const sentCall = (
 const isChanged = (message: Message | undefined): boolean => {
   const ours = message?.meta?.['indelible']
   return isObject(ours) && ours['digest'] !== undefined
+}
+
+/** The messages with instructions in place of the leading system messages; an empty text only takes those away. */
+const instructed = (
+  messages: readonly (Message | undefined)[],
+  instructions: string,
+): readonly (Message | undefined)[] => {
+  const rest = messages.findIndex((message) => message?.role !== 'system')
+  return [...(instructions === '' ? [] : [system(instructions)]), ...(rest === -1 ? [] : messages.slice(rest))]
 }
