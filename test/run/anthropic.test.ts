@@ -109,6 +109,13 @@ const end = async (options: Omit<RunOptions, 'view'>): Promise<string> => {
 }
 
 describe('the Anthropic model', () => {
+  it('counts what a cache read and wrote also where a server leaves out the rest of the input', async () => {
+    const usage = { cache_read_input_tokens: 90, cache_creation_input_tokens: 7, output_tokens: 1 }
+    const events = lines({ ...start, message: { ...start.message, usage } }, ...stop('end_turn'))
+    const ended = await run({ model: await model(() => ({ events })), view: view([user('u')]) }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(ended.right.usage).toEqual({ input: 97, output: 12, cacheRead: 90, cacheWrite: 7 })
+  })
   it('streams an answer, sends results in one message, and sets cache breakpoints', async () => {
     const replies = [calling, saying]
     const stream = run({

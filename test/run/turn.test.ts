@@ -49,6 +49,20 @@ const echo: Model = scriptedModel(
 
 const down: Model = { name: 'down', stream: () => { throw new Error('the provider is down') } } // oxfmt-ignore
 
+it('a call whose provider reported no tokens has a receipt without counts, not one that says 0', async () => {
+  const session = orThrow(await createSession(memoryStore(), { id: 's' })())
+  const silent: Model = {
+    name: 'silent',
+    stream: async function* () {
+      yield { type: 'finish', message: assistant('a'), reason: 'end_turn', usage: { input: 0, output: 0 } }
+    },
+  }
+  await turn(session, 'q', { model: silent }).result()
+  await turn(session, 'q', { model: echo }).result()
+  const receipts = Array.from(session.notes()).flatMap((note) => (note.type === 'receipt' ? [note.usage !== undefined] : []))
+  expect(receipts).toEqual([false, true])
+})
+
 const textIn = ({ content }: Message): string =>
   content
     .map((part) =>

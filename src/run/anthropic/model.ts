@@ -101,11 +101,13 @@ class AnthropicAnswer {
     const { body = {} } = this.#joined
     const { stop_reason: reason, model } = body
     if (typeof reason !== 'string') return
+    const { output = 0, ...counts } = anthropicUsage(body)
+    const { cacheRead = 0, cacheWrite = 0, input = cacheRead + cacheWrite } = counts // some gateways leave input_tokens out
     yield {
       type: 'finish',
       message: messageOf(this.#joined.blocks),
       reason: reasons[reason] ?? 'other',
-      usage: { input: 0, output: 0, ...anthropicUsage(body) },
+      usage: { ...counts, input, output },
       ...(typeof model === 'string' && { model }),
     }
   }

@@ -14,7 +14,7 @@ export interface ModelResponse {
   readonly message: Message
   /** Why the model stopped. */
   readonly reason: FinishReason
-  /** The tokens that the provider counted. A count that it does not report, or not as a whole number, is 0. */
+  /** The tokens that the provider counted. A count that it does not report, or not as a whole number, is 0; without any, the receipt has no `usage`. */
   readonly usage: Usage
   /** The model that answered, by the provider's name. */
   readonly model?: string

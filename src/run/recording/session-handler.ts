@@ -560,7 +560,7 @@ const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage 
     ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(Object.keys(details).length > 0 && { details }),
-    ...present({ usage }),
+    ...present({ usage: usage !== undefined && usage.input + usage.output > 0 ? usage : undefined }), // else none was reported
   }
 }
 
