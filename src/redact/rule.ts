@@ -49,7 +49,7 @@ const secretWords = ['TOKEN', 'SECRET', 'PASS', 'PWD', 'CREDENTIAL', 'KEY', 'AUT
 
 /** Values that only stand for a secret, are read from elsewhere, or are a count. */
 const placeholder =
-  /(?![$<{*[(%]|x{3}|[^\s"'`]{0,40}\.{3}|your|(?:process|os|env|config|settings|secrets?)\.|(?:null|none|true|false|undefined|string|redacted|changeme|\d{1,8})(?![\w-]))/
+  /(?![$<{*[(%]|x{3}|urn:|[^\s"'`]{0,40}\.{3}|your|(?:process|os|env|config|settings|secrets?)\.|(?:null|none|true|false|undefined|string|redacted|changeme|\d{1,8})(?![\w-]))/
     .source
 
 /** A value directly after `NAME=`, also in quotes, where it may have spaces. */
@@ -59,16 +59,19 @@ const assigned =
 
 /** What stands between a name and its value: in an assignment, YAML, JSON, XML, a call, or a pair of a name and a value. */
 const separator =
-  /(?:["'`]?\]?\s{0,3}(?::?=|=>|:)|\s(?:is|was):?|["'`],(?=\s{0,20}["'`])|["']?>|["']?,?\s{0,20}["']?value["']?\s{0,2}[:=])\s{0,20}["'`]?/
+  /(?:["'`]?\]?\s{0,3}(?::?=|=>|:\s?[&\w.<>]{1,30}\s{0,3}=|:(?:\s{0,3}[|>][+-]?\n)?)|\s(?:is|was):?|["'`],(?=\s{0,20}["'`])|["']?>|\s[^<>\n]{1,80}>|["']?,?\s{0,20}["']?value["']?\s{0,2}[:=])(?:\s{0,20}|<!\[CDATA\[)["'`]?/
     .source
 
 /** No name of code with few digits, such as `Uint8Array` or `user1.password`: a value in quotes is none. */
 const noName =
   /(?:(?<=["'`])|(?![A-Za-z_$.]{0,60}(?:\d{1,5}[A-Za-z_$.]{1,60}){0,2}\d{0,3}(?:[\s,;(){}[\]<>\\]|$)|x:\d))/.source
 
-/** A value after a separator: with a digit, so that a description is none. */
+/** A value after a separator: with a digit, so that a description is none. In quotes, and in an element, it may have any sign. */
 const valued =
-  noName + placeholder + /(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}<)\]\\]|$)/.source
+  noName +
+  placeholder +
+  /(?<secret>(?=[^\s"'`]{0,60}\d)(?:(?<=")[^\s"\\]{8,400}(?=")|(?<=')[^\s'\\]{8,400}(?=')|(?<=`)[^\s`\\]{8,400}(?=`)|(?<=>)[^\s"'`<>\\]{8,400}(?=<\/)|(?:(?!&\w{1,40}=)[^\s"'`,;()<>{}[\]\\]){8,400}(?=[\s"'`,;&}<)\]\\]|$)))/
+    .source
 
 /** A value that is random: of letters in both cases with digits, or long, of digits and small letters in turn. */
 const random =
@@ -262,7 +265,11 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token('aws-signature', ['Signature='], /AWS4-HMAC-SHA256[^\n]{0,400}?\bSignature=(?<secret>[0-9a-f]{64})/g),
   token('named-secret', namedWords, new RegExp(namedSecret + separator + valued, 'gi')),
   token('named-secret', nearWords, new RegExp(nearSecret + separator + noName + random, 'g')),
-  token('connection-password', ['password', 'pwd'], /(?:^|;\s?)(?:password|pwd)=(?<secret>[^\s;"'`{}<>$*]{4,200})/gi),
+  token(
+    'connection-password',
+    ['password', 'pwd'],
+    /(?:^|;\s?)(?:password|pwd)=(?<secret>(?:(?!&\w{1,40}=)[^\s,;"'`{}<>$*]){4,200})/gi,
+  ),
   token('connection-password', ['password', 'pwd'], /[?&](?:password|pwd)=(?<secret>[^\s;&"'`{}<>$*]{4,200})/gi),
   token(
     'netrc-password',
@@ -280,13 +287,16 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'argument',
     ['curl'],
-    new RegExp(`\\bcurl\\b[^\\n]{0,160}?\\s(?:-u|--user[ =])[ =]?["']?[\\w.@+-]{1,60}:${literal(4)}`, 'g'),
+    new RegExp(
+      `\\bcurl\\b[^\\n]{0,160}?\\s(?:-u|--user[ =])[ =]?["']?[\\w.@+-]{1,60}:(?!\\d{1,8}(?:\\s|$))${literal(4)}`,
+      'g',
+    ),
   ),
   token(
     'argument',
     ['mysql', 'mariadb', 'sshpass', ' login'],
     new RegExp(
-      `\\b(?:(?:mysql(?:dump|admin)?|mariadb)\\b[^\\n|;&]{0,100}?\\s-p|(?:sshpass|(?:docker|podman|registry|az) login\\b[^\\n|;&]{0,100}?)\\s-p\\s?["']?)${literal(4)}`,
+      `\\b(?:(?:mysql(?:dump|admin)?|mariadb)\\b[^\\n|;&]{0,100}?\\s-p(?!rot)|(?:sshpass|(?:docker|podman|registry|az) login\\b[^\\n|;&]{0,100}?)\\s-p\\s?["']?)${literal(4)}`,
       'g',
     ),
   ),

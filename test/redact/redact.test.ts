@@ -34,6 +34,9 @@ const pem = (kind: string): string =>
   [`-----BEGIN ${kind}-----`, filled(64), filled(64), `-----END ${kind}-----`].join('\n')
 
 /** One secret for each rule, put together here so that no file has one in its text; the last is what is around it. */
+/** What ends a value that begins after this text: its quote, the next element, or a space. */
+const closing = (before: string): string => /["']$/.exec(before)?.[0] ?? (before.endsWith('>') ? '</' : ' ')
+
 const samples: readonly (readonly [rule: string, secret: string, before?: string, after?: string])[] = [
   ['private-key', pem('RSA PRIVATE KEY')],
   ['private-key', pem('OPENSSH PRIVATE KEY').replaceAll('\n', '\\n')],
@@ -159,8 +162,15 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
       '"password":\n  "',
     ],
     ...['<password>', '<add key="DbPassword" value="', '{"name":"DB_PASSWORD","value":"', '- name: API_KEY\n  value: '],
+    ...[
+      'const apiKey: string = "',
+      'let api_key: &str = "',
+      'password: |\n  ',
+      '<apiKey type="x">',
+      '<password><![CDATA[',
+    ],
     ...['my password is ', 'x-goog-api-key: ', 'Ocp-Apim-Subscription-Key: ', 'X-Vault-Token: ', 'password:\n  '],
-  ].map((name) => ['named-secret', 'tr0ub4dor+3', name, name.endsWith(' ') ? ' ' : '<'] as const),
+  ].map((name) => ['named-secret', 'tr0ub4dor+3', name, closing(name)] as const),
   ...[
     ...[
       'token = "',
@@ -173,7 +183,7 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
       'Authorization: ',
     ],
     ...['{"secret":"', 'pass: ', 'sessionToken: "', '_auth='],
-  ].map((name) => ['named-secret', '9fK2mQ7xLw4ZbT8vRc6NyH', name, / |=$/.test(name) ? ' ' : '<'] as const),
+  ].map((name) => ['named-secret', '9fK2mQ7xLw4ZbT8vRc6NyH', name, closing(name)] as const),
   ['signing-key', `PRIVATE+KEY+example.com/log+${hex(8)}+${filled(44)}`],
   ['jwt', `eyJ${filled(20)}.eyJ${filled(40)}.${filled(43)}`],
   ['bearer-token', filled(40), 'authorization: Bearer '],
@@ -194,6 +204,12 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
   ...['password: ', 'x-api-key: ', '"access_token": "', "api_key = '", 'clientSecret: `', 'apiKey="'].map(
     (name) => ['named-secret', 'tr0ub4dor+3', name, /["'`]$/.exec(name)?.[0] ?? ' '] as const,
   ),
+  ...['{"DB_PASSWORD":"', "apiKey = '", "passwd: '"].map(
+    (name) => ['named-secret', 'Sup3r,(S;<{cretPw', name, closing(name)] as const,
+  ),
+  ['named-secret', 'Tr0ub4dor&amp;3xyz', '<password>', '</password>'],
+  ['named-secret', 's3cr3tPa55word', 'password=', '&next=/home'],
+  ['named-secret', 's3cr3tPa55word', 'password=', ', user=bob'],
   ['connection-password', 'hunter!', 'grant_type=password&password=', '&scope=a'],
   ['connection-password', 'hunter!', 'Server=tcp:h,1433;User ID=ada;Password=', ';Encrypt=True'],
   ['netrc-password', 'hunter!', 'machine h.example login ada password ', ' '],
@@ -253,8 +269,10 @@ describe('secret formats', () => {
       'curl -u $NAME:$PASSWORD https://h.example',
       'secretKey: Uint8Array, apiKey: base64url; accessToken: OAuth2AccessToken, password: argon2id, passwd:x:1000:1000',
       'secret_key = nacl.utils.random32; password: user1.password, secretKey: Ed25519PrivateKeyParameters',
+      'curl -u 1000:1000 https://h.example, mysql -h h.example -proto tcp',
       'docker run -u 1000:1000 -p 8080:80 && mysql -u root -p app',
       '"XSRF-TOKEN",maxContentLength:-1, pass: 12345678901234567890, token: 0x3f786850e387550fDAb836ed7e6dc881de23001b',
+      "X509_SUBJECT_TOKEN = 'urn:openai:params:oauth:token-type:x509'",
       'nextToken: "9fK2mQ7xLw4ZbT8vRc6NyH", page_token=9fK2mQ7xLw4ZbT8vRc6NyH, token: ./src/A1/b2C3/index.test.ts',
       'The password is wrong. password is required2, secret: OAuth2AccessTokenProvider, token is SHA256withRSA2048bit',
       'author: 9fK2mQ7xLw4ZbT8vRc6NyH, compass: 9fK2mQ7xLw4ZbT8vRc6NyH, tokens: 9fK2mQ7xLw4ZbT8vRc6NyH',
