@@ -15,6 +15,9 @@ export const functionDeclarations: Plugin = {
       const [{ id, init } = {}, second] = statement.declarations
       if (id?.type !== 'Identifier' || init?.type !== 'ArrowFunctionExpression' || second !== undefined) continue
       const arrow = code.lastIndexOf('=>', init.body.start)
+      const isPlain =
+        /^(?:async )?\(/.test(code.slice(init.start)) && !/\/[/*]/.test(code.slice(arrow, init.body.start))
+      if (!isPlain) continue // a parameter without brackets; a comment, after which `return` would stand alone
       const parameters = code.slice(code.indexOf('(', init.start), arrow)
       const isBlock = init.body.type === 'BlockStatement'
       const bodyStart = arrow + 2 + code.slice(arrow + 2).search(/\S/)
