@@ -59,7 +59,9 @@ it('a call whose provider reported no tokens has a receipt without counts, not o
   }
   await turn(session, 'q', { model: silent }).result()
   await turn(session, 'q', { model: echo }).result()
-  const receipts = Array.from(session.notes()).flatMap((note) => (note.type === 'receipt' ? [note.usage !== undefined] : []))
+  const receipts = Array.from(session.notes()).flatMap((note) =>
+    note.type === 'receipt' ? [note.usage !== undefined] : [],
+  )
   expect(receipts).toEqual([false, true])
 })
 
