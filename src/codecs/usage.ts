@@ -51,7 +51,7 @@ const openaiUsage = (usage: unknown, input: string, output: string, details: str
   present({
     input: countIn(usage, input),
     output: countIn(usage, output),
-    cacheRead: countIn(usage, details, 'cached_tokens'),
+    cacheRead: countIn(usage, details, 'cached_tokens') ?? countIn(usage, 'prompt_cache_hit_tokens'), // DeepSeek's own name
     cacheWrite: countIn(usage, details, 'cache_write_tokens') ?? countIn(usage, details, 'cache_creation_tokens'),
   })
 

@@ -174,6 +174,10 @@ describe('the OpenAI Chat model', () => {
     for (const [counts, expected] of [
       [written, { input: 9, output: 4, cacheWrite: 6 }],
       [{ prompt_tokens: 9 }, { input: 9, output: 0 }],
+      [
+        { prompt_tokens: 9, completion_tokens: 4, prompt_cache_hit_tokens: 7 },
+        { input: 9, output: 4, cacheRead: 7 },
+      ],
     ] as const) {
       const chat = await model(() => ({ events: [...saying.slice(0, -1), counted(counts)] }))
       const ended = await run({ model: chat, view: view([user('u')]) }).result()()
