@@ -62,7 +62,7 @@ const separator =
   /(?:["'`]?\]?\s{0,3}(?::?=|=>|:\s?[&\w.<>]{1,30}\s{0,3}=|:(?:\s{0,3}[|>][+-]?\n)?)|\s(?:is|was):?|["'`],(?=\s{0,20}["'`])|["']?>|\s[^<>\n]{1,80}>|["']?,?\s{0,20}["']?value["']?\s{0,2}[:=])(?:\s{0,20}|<!\[CDATA\[)["'`]?/
     .source
 
-/** No name of code with few digits, such as `Uint8Array` or `user1.password`: a value in quotes is none. */
+/** The value is in quotes, or is no name in code with few digits, such as `Uint8Array` or `user1.password`. */
 const noName =
   /(?:(?<=["'`])|(?![A-Za-z_$.]{0,60}(?:\d{1,5}[A-Za-z_$.]{1,60}){0,2}\d{0,3}(?:[\s,;(){}[\]<>\\]|$)|x:\d))/.source
 
@@ -294,7 +294,7 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   ),
   token(
     'argument',
-    ['mysql', 'mariadb', 'sshpass', ' login'],
+    ['mysql', 'mariadb', 'sshpass', ' login'], // not `-protocol`
     new RegExp(
       `\\b(?:(?:mysql(?:dump|admin)?|mariadb)\\b[^\\n|;&]{0,100}?\\s-p(?!rot)|(?:sshpass|(?:docker|podman|registry|az) login\\b[^\\n|;&]{0,100}?)\\s-p\\s?["']?)${literal(4)}`,
       'g',

@@ -227,8 +227,8 @@ export const uniqueBlocks = (blocks: readonly Block[]): Block[] => [
 const hashed = new WeakMap<Uint8Array, { readonly block: Block; readonly hash: Hash }>()
 
 /**
- * Hash the bytes of a block when it is taken out of a message, so that its append does not hash it again. A copy of the
- * bytes, which no other code has seen, and its id stay attached to them, for one append.
+ * Hash the bytes of a block when it is taken out of a message, so that its append does not hash it again. The
+ * bytes are copied. The copy and its id are remembered with them until an append has used them.
  *
  * Cost    that of hashing and copying the bytes
  *

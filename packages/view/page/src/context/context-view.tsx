@@ -574,7 +574,7 @@ const SentMessages = ({
   )
 }
 
-/** The messages that one stands for, or after which it was added. */
+/** The recorded messages that a sent message stands for, or after which it was added. */
 const rangeOf = (source: ContextMessage['source']): { readonly from?: number; readonly to: number } =>
   (source.type === 'synthetic' ? { from: source.position, to: source.position + 1 } : recordedRange(source)) ?? {
     to: 0,
